@@ -11,14 +11,19 @@ from pathlib import Path
 
 import fuzz_case
 
+from whylate.causes.traces.auto_analyses import cut_analysis
+from whylate.causes.traces.latency_traces import cut_latency_trace
+from whylate.causes.window.piece import Piece
 from whylate.recording.errors import RecordingError
 from whylate.recording.imported.model import InputError
-from whylate.recording.imported.read import read_runs
+from whylate.recording.imported.write import read_importable
 from whylate.recording.traces.read import read_trace
 
 SAMPLES = Path(__file__).parents[1]
 #: Files of other tools that other tests read.
-FOLDERS = ["recording/imported", "recording/traces", "compare/published"]
+FOLDERS = [
+    "recording/imported", "recording/traces", "recording/corpus/files", "compare/published",
+]  # fmt: skip
 LARGEST = 200_000
 
 
@@ -56,10 +61,20 @@ class ImportsCase:
         self.data = data
         self.path.write_bytes(data)
         with contextlib.suppress(InputError):
-            read_runs(self.path)
+            read_importable(self.path)
         with contextlib.suppress(RecordingError), self.path.open("rb") as stream:
-            read_trace(stream, "file", None, lambda *_: None)
+            read = read_trace(stream, "file", None, lambda *_: None)
+            for trace in read.latency:
+                check_sum(cut_latency_trace(trace), trace.latency_ns)
+            for analysis in read.analyses:
+                check_sum(cut_analysis(analysis), analysis.latency_ns)
         return 1
+
+
+def check_sum(pieces: list[Piece], latency_ns: int) -> None:
+    """Raise AssertionError where the pieces of an episode do not sum to its latency."""
+    assert sum(piece.length_ns for piece in pieces) == latency_ns
+    assert all(piece.length_ns > 0 for piece in pieces)
 
 
 def numbers_changed(chance: random.Random, data: bytes) -> bytes:

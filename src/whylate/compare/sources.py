@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whylate.compare.runs import Run, imported_run, imported_runs, read_run
 from whylate.recording.imported.model import ImportedRun, InputError
-from whylate.recording.imported.numbers import Table, read_table
+from whylate.recording.imported.numbers import Table, UnknownError, read_table
 from whylate.recording.imported.recording import NAME, is_imported, read_imported
 from whylate.recording.imported.unread import raise_if_known
 
@@ -93,7 +93,7 @@ def read_source(path: Path, column: str | None = None, unit: str = "") -> Source
 def _table(path: Path, column: str | None) -> Table:
     try:
         return read_table(path, column)
-    except InputError:
+    except UnknownError:
         if column is None:
             raise_if_known(path)
         raise

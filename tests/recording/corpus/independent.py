@@ -95,6 +95,12 @@ def hwlat(text: str) -> list[Figures]:
     return [Figures(len(gaps), 1000 * max(gaps), 1000 * sum(gaps) / len(gaps))]
 
 
+def hwlatdetect(text: str) -> list[Figures]:
+    gaps = [max(map(int, pair)) for pair in re.findall(r"inner:(\d+), outer:(\d+)", text)]
+    assert len(gaps) == int(re.findall(r"recorded: (\d+)", text)[0])
+    return [Figures(len(gaps), 1000 * max(gaps), 1000 * sum(gaps) / len(gaps))]
+
+
 def xenomai(text: str) -> list[Figures]:
     cell = r"\s*([-\d.]+)\|"
     ends = re.findall(rf"RT[DS]\|{cell * 3}\s*\d+\|\s*\d+\|\s*\d+:\d\d:\d\d/", text)
@@ -111,7 +117,7 @@ def schbench(text: str) -> list[Figures]:
     parts = re.split(r"atenc(?:y|ies) percentiles", text)[1:]
     return [
         Figures(int(match[1]) if (match := re.search(r"\((\d+) total", part)) else None,
-                1000 * int(re.findall(r"max=(\d+)", part)[0]))
+                1000 * int(extremes[0]) if (extremes := re.findall(r"max=(\d+)", part)) else None)
         for part in parts
     ]  # fmt: skip
 
@@ -143,7 +149,7 @@ def fio(text: str) -> list[Figures]:
 RUNS: dict[str, Callable[[str], list[Figures]]] = {
     function.__name__: function
     for function in (cyclictest_lines, rtla_hist, osnoise_hist, timerlat_top, osnoise_top, hwlat,
-                     xenomai, schbench, sched_latency, timehist, fio)
+                     hwlatdetect, xenomai, schbench, sched_latency, timehist, fio)
 }  # fmt: skip
 
 
@@ -191,3 +197,26 @@ NUMBERS: dict[str, Callable[[str], dict[str, list[float]]]] = {
     function.__name__: function
     for function in (perf_stat, perf_stat_json, perf_stat_csv, go, gbench, function_graph)
 }
+
+
+def auto_analysis(text: str) -> list[dict[str, float]]:
+    """Return the parts of each of rtla's auto-analyses, µs by whylate's cause."""
+    text = text.replace("\xa0", " ")
+    found = []
+    for part in re.split(r"hit stop tracing(?:, analyzing it ##)?\n(?!.*hit stop)", text)[1:]:
+        us = {name: float(value) for name, value in re.findall(r"(\w[\w ]+?):? +(?:\(exit from idle"
+              r"\) +)?([\d.]+) us", re.sub(r"[ \t]+", " ", part))}  # fmt: skip
+        whole = re.search(r"-{20,}\s+(\w+) latency:\s+([\d.]+) us", part)
+        assert whole is not None
+        if whole[1] == "IRQ":
+            found.append({"all": float(whole[2])})
+            continue
+        named = {
+            "all": float(whole[2]),
+            "delay": us["IRQ handler delay"],
+            "interrupt": us["Timerlat IRQ duration"] + us.get("IRQ interference", 0),
+            "blocking": us["Blocking thread"],
+        }
+        rest = 2 * named["all"] - sum(named.values())
+        found.append({**named, "not observed": rest})
+    return found

@@ -6,6 +6,8 @@ import io
 import random
 import re
 import tomllib
+from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from independent import NUMBERS, RUNS
+from independent import NUMBERS, RUNS, auto_analysis
 
+from whylate.causes.traces.auto_analyses import cut_analysis
 from whylate.causes.traces.latency_traces import cut_latency_trace
 from whylate.causes.window.piece import Cause
 from whylate.recording.activation import Activation
@@ -46,7 +49,8 @@ def test_every_file_has_its_origin_and_its_licence() -> None:
     there = {f"files/{path.name}" for path in (HERE / "files").iterdir()}
     assert there == {name for name in listed if name.startswith("files/")}
     assert all(entry["origin"] and entry["licence"] for entry in FILES)
-    assert len(listed) == len(FILES) >= 60
+    assert len(listed) == len(FILES)
+    assert sum(1 for entry in FILES if not entry.get("synthetic")) >= 77
     assert all((HERE / name).stat().st_size < 8 << 10 for name in listed)
 
 
@@ -69,6 +73,50 @@ def test_numbers_are_those_that_a_second_reader_finds(entry: dict[str, Any]) -> 
     assert expected
     for name, values in expected.items():
         assert list(read_table(HERE / entry["file"], name).values) == values
+
+
+def blanks_that_do_not_break(text: str) -> str:
+    return text.replace("  ", " \u00a0")
+
+
+#: What editors, mail programs and browsers do to a text.
+CHANGES: dict[str, Callable[[str], str]] = {
+    "byte-order-mark": lambda text: "\ufeff" + text,
+    "crlf": lambda text: text.replace("\n", "\r\n"),
+    "blanks": blanks_that_do_not_break,
+    "trailing": lambda text: text.replace("\n", " \n"),
+    "quoted": lambda text: "".join(f"> {line}" for line in text.splitlines(keepends=True)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("entry", of_kind(*RUNS, *NUMBERS))
+def test_pasting_and_saving_change_no_figure(
+    entry: dict[str, Any], change: Callable[[str], str], tmp_path: Path
+) -> None:
+    file = tmp_path / "f"
+    file.write_bytes(change((HERE / entry["file"]).read_text()).encode())
+    if entry["kind"] in NUMBERS:
+        for name, values in NUMBERS[entry["kind"]](text_of(entry)).items():
+            assert list(read_table(file, name).values) == values
+        return
+    for run, before in zip(read_runs(file), read_runs(HERE / entry["file"]), strict=True):
+        assert (run.n, run.max_ns, run.average_ns) == (before.n, before.max_ns, before.average_ns)
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("entry", of_kind("latency_trace", "timerlat_trace", "auto_analysis"))
+def test_pasting_and_saving_change_no_trace(
+    entry: dict[str, Any], change: Callable[[str], str]
+) -> None:
+    found: list[Activation] = []
+    before: list[Activation] = []
+    data = change((HERE / entry["file"]).read_text()).encode()
+    changed = read_trace(io.BytesIO(data), "t", None, lambda one, _: found.append(one))
+    original = read(entry, before)
+    assert found == before
+    assert changed.latency == original.latency
+    assert changed.analyses == original.analyses
 
 
 @pytest.mark.parametrize("entry", of_kind("refused"))
@@ -115,6 +163,34 @@ def test_osnoises_samples_are_as_long_as_it_measured(entry: dict[str, Any]) -> N
     assert [one.latency_ns for one in found] == list(map(int, stated))
 
 
+@pytest.mark.parametrize("entry", of_kind("auto_analysis"))
+def test_an_auto_analysis_has_its_parts_by_whylates_names(entry: dict[str, Any]) -> None:
+    (analysis,) = read(entry, []).analyses
+    (us,) = auto_analysis(text_of(entry))
+    assert analysis.latency_ns == round(1000 * us["all"])
+    pieces = cut_analysis(analysis)
+    assert sum(piece.length_ns for piece in pieces) == analysis.latency_ns
+    spent: Counter[str] = Counter()
+    for piece in pieces:
+        spent[piece.cause] += piece.length_ns
+    held_off, blocking = entry["delay"], entry.get("blocking", "")
+    if analysis.by_irq:
+        assert spent == {held_off: analysis.latency_ns}
+        return
+    expected: Counter[str] = Counter({held_off: round(1000 * us["delay"])})
+    expected[blocking] += round(1000 * us["blocking"])
+    for cause in ("interrupt", "not observed"):
+        expected[cause] += round(1000 * us[cause])
+    assert spent == expected
+    assert {piece.detail for piece in pieces if piece.cause == held_off} >= {entry["place"]}
+
+
+@pytest.mark.parametrize("entry", of_kind("refused_trace"))
+def test_a_trace_that_is_not_read_is_refused_with_the_reason(entry: dict[str, Any]) -> None:
+    with pytest.raises(RecordingError, match=re.escape(entry["says"])):
+        read(entry, [])
+
+
 @settings(deadline=None, max_examples=300)
 @given(st.sampled_from(FILES), st.integers(0, 2**32 - 1))
 def test_whatever_becomes_of_a_file_it_is_read_or_refused_in_one_line(
@@ -128,9 +204,13 @@ def test_whatever_becomes_of_a_file_it_is_read_or_refused_in_one_line(
     except RecordingError as error:
         assert "\n" not in str(error)  # noqa: PT017 (it may also be read)
     with suppress(RecordingError):
-        for trace in read_trace(io.BytesIO(damaged), "t", None, lambda *_: None).latency:
+        found = read_trace(io.BytesIO(damaged), "t", None, lambda *_: None)
+        for trace in found.latency:
             pieces = cut_latency_trace(trace)
             assert sum(piece.length_ns for piece in pieces) == trace.latency_ns
+        for analysis in found.analyses:
+            pieces = cut_analysis(analysis)
+            assert sum(piece.length_ns for piece in pieces) == analysis.latency_ns
 
 
 def damage(data: bytes, rng: random.Random) -> bytes:

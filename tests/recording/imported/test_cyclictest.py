@@ -310,3 +310,10 @@ def test_text_out_of_a_mail_is_read_as_it_was(before: str, text: str, tmp_path: 
         assert (found.n, found.max_ns, found.average_ns) == (
             plain.n, plain.max_ns, plain.average_ns,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("largest", [10**19, 10**400], ids=["an integer", "beyond floats"])
+def test_a_latency_of_centuries_is_damage(tmp_path: Path, largest: int) -> None:
+    document = json.loads((HERE / "cyclictest.json").read_text())
+    document["thread"]["1"]["max"] = largest
+    refused(tmp_path, json.dumps(document), "is damaged: it has")

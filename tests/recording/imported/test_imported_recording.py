@@ -97,12 +97,13 @@ def test_where_nothing_can_be_written_nothing_is_left(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "has no numbers; nor is it a file of cyclictest"),
+        ("", "is empty$"),
+        ("\n", "has no numbers; nor is it a file of cyclictest"),
         ("fast\nslow\n", "line 1: 'fast' is not a number; nor is it a file of"),
         ("fast\n1\n", "line 1: 'fast' is not a number: if it is the heading, use --column 'fast'$"),
         ("1\ntwo\n", "line 2: 'two' is not a number"),
-        ("{}", "is not a number; nor is it"),
-        ("\0\xff", "is not a number; nor is it"),
+        ("{}", "is JSON of an unknown tool: `jq"),
+        ("\0\xff", "is no text$"),
         ("a b\n1 2\n", "choose one with --column"),
         ("x" * (1 << 17), "too long for a row of numbers"),
         ('{"a": "' + "x" * (65 << 20), "too large for JSON"),

@@ -10,6 +10,7 @@ from imported_text import read, refused, unfolded
 
 from whylate.recording.imported.model import InputError
 from whylate.recording.imported.numbers import Table, read_table
+from whylate.recording.imported.read import read_runs
 from whylate.recording.imported.write import read_importable
 
 WINDOW = """\
@@ -232,3 +233,19 @@ def test_what_is_known_and_not_read_is_refused_with_the_way_out(
     with pytest.raises(InputError, match=says) as error:
         read_importable(file)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "trace"),
+    [("timerlat-top-docs.txt", "timerlat-top-docs.txt"), ("", "timerlat_trace.txt")],
+)
+def test_a_table_that_stopped_names_the_file_that_has_the_cause(
+    name: str, trace: str, tmp_path: Path
+) -> None:
+    file = Path(__file__).parents[1] / "corpus" / "files" / "timerlat-top-docs.txt"
+    if not name:
+        text = file.read_text()
+        file = tmp_path / "table"
+        file.write_text(text[: text.index("  ## CPU 23")])
+    (run,) = read_runs(file)
+    assert any(lack.endswith(f"whylate explain --import {trace}") for lack in run.lacks)

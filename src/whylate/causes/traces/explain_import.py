@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from whylate.causes.answer import Answer
+from whylate.causes.traces.auto_analyses import explain_auto_analyses
 from whylate.causes.traces.latency_traces import explain_latency_traces
 from whylate.causes.traces.missing_data import (
     MissingData,
+    list_missing_analysis_data,
     list_missing_data,
     list_missing_latency_data,
 )
@@ -59,6 +61,9 @@ def explain_import(
         tail.add(activation, cut)
 
     read = read_trace(stream, name, watch, add, progress)
+    if read.analyses:
+        answer = explain_auto_analyses(read.analyses, worst)
+        return Imported(answer, read, [], list_missing_analysis_data(read))
     if read.latency or read.chosen is None:
         answer = explain_latency_traces(read.latency, worst)
         return Imported(answer, read, [], list_missing_latency_data(read.latency, read.seen))

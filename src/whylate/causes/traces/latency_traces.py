@@ -49,7 +49,8 @@ def explain_latency_traces(traces: Sequence[LatencyTrace], worst: int) -> Answer
     span = 0, max(episode.latency_ns for episode in breakdown)
     explained = explain_episodes(0, "as the tracer measured", breakdown, [], span)
     return replace(
-        explained, worst=[TracedActivation(episode, _window(episode)) for episode in slowest]
+        explained,
+        worst=[TracedActivation(episode, window_without_events(episode)) for episode in slowest],
     )
 
 
@@ -160,8 +161,8 @@ def _stage(trace: LatencyTrace) -> Stage:
     return Stage.PENDING if trace.tracer in _SECTIONS else Stage.RUNNABLE
 
 
-def _window(breakdown: Breakdown) -> Window:
-    """Return the episode as a window without events."""
+def window_without_events(breakdown: Breakdown) -> Window:
+    """Return an episode as a window without events."""
     return Window(
         cpu=breakdown.cpu, activation=breakdown.activation, pid=0, prio=0, due_ns=0,
         run_ns=breakdown.latency_ns, reason="tail", timer_ns=None, waking_ns=None,

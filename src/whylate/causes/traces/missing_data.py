@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from whylate.causes.traces.auto_analyses import contradicts
 from whylate.causes.traces.trace_pieces import lacks_interrupts, lacks_softirqs
 from whylate.quantities import format_count, format_short_ns
 from whylate.recording.activation import Waker
 from whylate.recording.traces.latency import LatencyTrace
+from whylate.recording.traces.read import TraceRead
 from whylate.recording.traces.seen import Seen
 
 
@@ -54,6 +56,70 @@ def list_missing_latency_data(traces: tuple[LatencyTrace, ...], seen: Seen) -> l
             any(trace.tracer == "irqsoff" for trace in traces),
             "who waited",
             "an irqsoff section may have made nobody late",
+        ),
+    )
+
+
+def list_missing_analysis_data(read: TraceRead) -> list[MissingData]:
+    """Return what rtla's auto-analyses lack."""
+    analyses = read.analyses
+    threads = sorted({
+        analysis.blocked_by[0]
+        for analysis in analyses
+        if analysis.blocking_ns and analysis.blocked_by is not None and analysis.blocked_by[1]
+    })  # fmt: skip
+    contradictory = sum(contradicts(analysis) for analysis in analyses)
+    return _select(
+        (
+            True,
+            "control activations",
+            "rtla analyses those that stopped it alone: nothing to compare with",
+        ),
+        (
+            read.unended,
+            f"the end of {format_count(read.unended)} analyses",
+            "without the latency they were left out",
+        ),
+        (
+            contradictory,
+            f"parts that fit, in {format_count(contradictory)} analyses",
+            "they sum to more than the latency: not observed",
+        ),
+        (
+            any(analysis.cpu < 0 for analysis in analyses),
+            "the CPU",
+            "an analysis without its title is shown on CPU 0",
+        ),
+        (
+            any(analysis.from_idle for analysis in analyses),
+            "exit latencies of idle states",
+            (
+                "rtla calls a late interrupt of an idle CPU exit from idle: what firmware or a "
+                "hypervisor took is in it"
+            ),
+        ),
+        (
+            any(analysis.previous_ns for analysis in analyses),
+            "how long an earlier interrupt delayed the timer's",
+            "rtla prints how long that took in all: as much of the delay is unexplained",
+        ),
+        (
+            bool(threads),
+            f"why {', '.join(threads[:4])} kept the CPU",
+            (
+                "preemption disabled or a higher priority: rtla prints no stack of the switch and "
+                "no priorities; `whylate explain --import timerlat_trace.txt` may have them"
+            ),
+        ),
+        (
+            any(analysis.by_irq for analysis in analyses),
+            "how long the interrupt's own handler took",
+            "the interrupt's latency stopped rtla: that counts to what came before",
+        ),
+        (
+            not all(analysis.by_irq for analysis in analyses),
+            "the scheduler's own time",
+            "rtla does not print it: the rest of the latency is not observed",
         ),
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from whylate.recording.imported.binaries import BEGINNING, what_binary
 from whylate.recording.imported.model import InputError
 
 #: Bytes and lines of a file, and bytes of JSON.
@@ -16,6 +17,9 @@ MOST_BYTES = 256 << 20
 MOST_LINES = 4_000_000
 MOST_JSON = 64 << 20
 _QUOTED = re.compile(r"^(?:[ \t]{0,8}>[ \t]?)+")
+#: Blanks that a mail program or a browser put in the place of others; between two digits they may
+#: part thousands.
+_HARD_BLANK = re.compile("(?<![0-9])[\u00a0\u2007\u202f]+|[\u00a0\u2007\u202f]+(?![0-9])")
 #: Lines of text before JSON, and documents of a file.
 _MOST_BEFORE = 64
 _MOST_DOCUMENTS = 1000
@@ -27,19 +31,20 @@ _FENCE = re.compile(r"\s*(?:```|~~~)\s*[\w+-]{0,20}\s*")
 def unquoted(path: Path) -> Iterator[str]:
     """Yield the lines of a file without the quote marks of a mail; fences are empty lines.
 
-    Raises InputError.
+    Without a byte order mark, and with blanks for those that do not break. Raises InputError.
     """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             # It is read more than once: a pipe will not do.
             raise InputError(f"{path} is not a regular file")
+        _raise_if_binary(path)
         if status.st_size > MOST_BYTES:
             raise InputError(
                 f"{path} is larger than {MOST_BYTES >> 20} MiB, which is the most that is read of "
                 f"a file: cut it with `split -C {MOST_BYTES >> 20}m {path}`"
             )
-        with path.open(encoding="utf-8", errors="replace") as file:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
             for number, line in enumerate(file):
                 if number == MOST_LINES:
                     raise InputError(
@@ -51,7 +56,16 @@ def unquoted(path: Path) -> Iterator[str]:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
+def _raise_if_binary(path: Path) -> None:
+    with path.open("rb") as file:
+        what = what_binary(file.read(BEGINNING))
+    if what is not None:
+        raise InputError(f"{path} is {what.format(path)}")
+
+
 def _bare(line: str) -> str:
+    if not line.isascii():
+        line = _HARD_BLANK.sub(lambda blanks: " " * len(blanks[0]), line)
     if ">" in line:
         line = _QUOTED.sub("", line)
     if ("`" in line or "~" in line) and _FENCE.fullmatch(line):
@@ -68,14 +82,13 @@ def json_documents(path: Path) -> list[dict[str, Any] | list[Any]]:
     parts: list[str] = []
     size = before = 0
     for text in unquoted(path):
-        line = text if parts else text.lstrip("\ufeff")
-        if not parts and not line.lstrip().startswith(("{", "[")):
+        if not parts and not text.lstrip().startswith(("{", "[")):
             before += 1
             if before > _MOST_BEFORE:
                 return []
             continue
-        parts.append(line)
-        size += len(line) + 1
+        parts.append(text)
+        size += len(text) + 1
         if size > MOST_JSON:
             if parts[0].lstrip().startswith("["):
                 # A log whose lines begin with a time stamp does too.

@@ -49,6 +49,10 @@ _READERS: dict[str, tuple[str, Callable[[Path], Named | None]]] = {
 _SIGNS = {name: sign for name, (sign, _) in _READERS.items()}
 
 
+class UnknownError(InputError):
+    """A file that no known tool wrote, and that is no table of numbers as it is."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A file of numbers.
@@ -94,12 +98,19 @@ def read_table(path: Path, column: str | None = None) -> Table:
     """Read a file of numbers; column: a heading, or a number from 1.
 
     Takes what ministat takes (columns between blanks, # comments) and tables with semicolons, tabs
-    or commas. Raises InputError.
+    or commas. Raises InputError; UnknownError where the file is of no known tool.
     """
     signs = find_signs(path, _SIGNS)
     for name, (_, read) in _READERS.items():
         if name in signs and (named := read(path)) is not None:
             return _table(path, named, column)
+    try:
+        return _read_rows(path, column)
+    except InputError as error:
+        raise UnknownError(str(error)) from None
+
+
+def _read_rows(path: Path, column: str | None) -> Table:
     rows, between = read_rows(path)
     if not rows:
         raise InputError(f"{path} has no numbers")
@@ -133,10 +144,21 @@ def _check_widths(path: Path, rows: Sequence[Row], between: str | None) -> None:
     above, first = rows[0]
     for line, cells in rows:
         if len(cells) != len(first):
+            if between is None and _is_text(rows):
+                raise InputError(f"{path} is no table of numbers: line {line} has "
+                                 f"{count_text(cells)}, line {above} has {len(first)}")  # fmt: skip
             way = ("write a decimal point, and other commas in quotes" if between == "," else
                    "each row takes as many")  # fmt: skip
             raise InputError(f"{path}, line {line} has {count_text(cells)}, line {above} has "
                              f"{len(first)}: {way}")  # fmt: skip
+
+
+def _is_text(rows: Sequence[Row]) -> bool:
+    """Whether most cells of a file, and all of its first row, are no numbers."""
+    if any(number(cell) is not None for cell in rows[0][1]):
+        return False
+    numbers = sum(number(cell) is not None for _, cells in rows for cell in cells)
+    return 2 * numbers < sum(len(cells) for _, cells in rows)
 
 
 def _place(
@@ -148,6 +170,8 @@ def _place(
         if len(first) == 1 or (len(rows) == 1 and not any(is_like_number(cell) for cell in first)):
             _check_no_heading(path, rows, 0)
             return 0, False
+        if not any(is_like_number(cell) for _, cells in rows for cell in cells):
+            raise InputError(f"{path} has no numbers")
         way = ", or write a decimal point" if between == "," and not words_of(first) else ""
         raise InputError(
             f"{path} has several columns: choose one with --column ({columns_text(first)}){way}"

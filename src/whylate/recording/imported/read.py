@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from whylate.recording.imported.lines import json_documents
-from whylate.recording.imported.model import ImportedRun, InputError
+from whylate.recording.imported.model import MOST_NS, ImportedRun, InputError
 from whylate.recording.imported.rows import list_text, short
 from whylate.recording.imported.signs import find_signs
 from whylate.recording.imported.tools import (
@@ -104,4 +103,5 @@ def _of_document(path: Path, document: dict[str, Any] | list[Any]) -> list[Impor
 
 def _sound(run: ImportedRun) -> bool:
     times = [time_ns for time_ns in (run.average_ns, run.max_ns) if time_ns is not None]
-    return all(math.isfinite(time_ns) for time_ns in (*times, *dict(run.quantiles_ns).values()))
+    # Not a number compares as false.
+    return all(abs(time_ns) <= MOST_NS for time_ns in (*times, *dict(run.quantiles_ns).values()))

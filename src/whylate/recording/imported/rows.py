@@ -40,9 +40,7 @@ def read_rows(path: Path) -> tuple[list[Row], str | None]:
     for number, text in enumerate(unquoted(path), 1):
         if len(text) > MOST_LINE:
             raise InputError(f"{path}, line {number} is too long for a row of numbers")
-        line = text.removeprefix("\ufeff")
-        if "#" in line:
-            line = _COMMENT.sub(lambda match: match[1] or "", line)
+        line = _COMMENT.sub(lambda match: match[1] or "", text) if "#" in text else text
         if not line.strip():
             continue
         if len(rows) > MOST_VALUES:

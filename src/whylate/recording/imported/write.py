@@ -18,7 +18,7 @@ from whylate.files import sha256_of, sync_directory, whole_directory, write_whol
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.imported.ministat import read_boxes
 from whylate.recording.imported.model import ImportedRun, InputError
-from whylate.recording.imported.numbers import Table, read_table
+from whylate.recording.imported.numbers import Table, UnknownError, read_table
 from whylate.recording.imported.read import select_runs
 from whylate.recording.imported.recording import NAME, SAMPLES, SCHEMA_VERSION, About
 from whylate.recording.imported.unread import raise_if_known
@@ -31,7 +31,9 @@ _TOOLS = (
     "perf stat, fio, hyperfine, Google Benchmark, go test, lat_ctx or function_graph"
 )
 #: An error of a file of which nothing is known.
-_UNKNOWN = re.compile(r"is not a number(?!: if)|has no numbers$|too long for a row")
+_UNKNOWN = re.compile(
+    r"is not a number(?!: if)|has no numbers$|is no table of numbers:|too long for a row"
+)
 #: Rows that are written at a time.
 _GROUP_ROWS = 1 << 20
 #: Runs of an import.
@@ -81,7 +83,7 @@ def _numbers(path: Path, column: str | None) -> Table:
         )
     try:
         return read_table(path, column)
-    except InputError as error:
+    except UnknownError as error:
         if column is None:
             raise_if_known(path)
         if not _UNKNOWN.search(str(error)):

@@ -142,7 +142,7 @@ def latency_traces(lines: Iterable[bytes], seen: Seen) -> tuple[LatencyTrace, ..
             _end_stack(traces, frames, last)
             if len(traces) == MOST_EPISODES:
                 break
-            traces.append(LatencyTrace(text(tracer[1]), text(tracer[2])))
+            traces.append(LatencyTrace(text(tracer[1]), text(tracer[2].strip())))
         elif not traces or not line.strip() or _header(line, traces[-1]):
             continue
         elif _ELIDED.match(line):

@@ -18,15 +18,21 @@ _BINARIES = (
     (b"PAR1", "a Parquet file: `whylate explain` reads a recording by its directory"),
     (b"\x1f\x8b", "compressed: unpack it first, or give `zcat {} |` and - as FILE"),
     (b"\xfd7zXZ", "compressed: unpack it first, or give `xzcat {} |` and - as FILE"),
+    (b"BZh", "compressed: unpack it first, or give `bzcat {} |` and - as FILE"),
+    (b"\xff\xfe", "text in UTF-16: `iconv -f UTF-16 -t UTF-8 {} > FILE` first"),
+    (b"\xfe\xff", "text in UTF-16: `iconv -f UTF-16 -t UTF-8 {} > FILE` first"),
     (b"\x28\xb5\x2f\xfd", "compressed: unpack it first, or give `zstdcat {} |` and - as FILE"),
 )
+#: What editors put before UTF-8.
+_BOM = b"\xef\xbb\xbf"
 
 
 class Lines:
     """Iterates over the lines of a stream, without their ends; raises RecordingError for no text.
 
-    read: bytes so far. torn: the last line had no end, and was left out. too_long: lines longer
-    than any tracer writes, which were left out. seen: called with the bytes read so far.
+    read: bytes so far. torn: the last line had no end, and was left out; rest: what there is of it.
+    too_long: lines longer than any tracer writes, which were left out. seen: called with the bytes
+    read so far.
     """
 
     def __init__(
@@ -37,14 +43,17 @@ class Lines:
         self._seen = seen
         self.read = 0
         self.torn = False
+        self.rest = b""
         self.too_long = 0
 
     def __iter__(self) -> Iterator[bytes]:
         rest, skipping = b"", False
         while chunk := self._stream.read(CHUNK):
-            if not self.read:
-                self._check(chunk)
+            first = not self.read
             self.read += len(chunk)
+            if first:
+                self._check(chunk)
+                chunk = chunk.removeprefix(_BOM)
             lines = (rest + chunk).split(b"\n")
             rest = lines.pop()
             if skipping and lines:
@@ -61,6 +70,7 @@ class Lines:
             if self._seen is not None:
                 self._seen(self.read)
         self.torn = bool(rest or skipping)
+        self.rest = rest
 
     def _check(self, chunk: bytes) -> None:
         for magic, what in _BINARIES:

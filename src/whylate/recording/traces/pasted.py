@@ -9,11 +9,24 @@ from whylate.recording.traces.layouts import LAYOUTS
 
 #: Lines by which it is known.
 _LINES = 2000
+_HARD_BLANK = "\u00a0".encode()
 _QUOTE = re.compile(rb"^(?:[ \t]{0,8}>[ \t]?)+")
 #: Lines that a tool prints at the very left.
 _LEFTMOST = re.compile(rb"^([ \t]{0,80})(?:# tracer: |cpus=\d|version = \d|# ========)")
 #: How such lines, and those between the events, begin.
 _OF_TOOLS = (b"#", b"cpus=", b"version =", b"CPU ", b"CPU:")
+
+
+def undo_hard_blanks(head: Sequence[bytes]) -> Callable[[bytes], bytes] | None:
+    """Return what puts blanks for those that do not break, as mail programs paste; None: few are.
+
+    head: the beginning of the trace. A thread's name may have such a blank: where few lines have
+    any, they are left.
+    """
+    lines = [line for line in head[:_LINES] if line.strip()]
+    if 4 * sum(1 for line in lines if _HARD_BLANK in line) <= len(lines):
+        return None
+    return lambda line: line.replace(_HARD_BLANK, b" ")
 
 
 def undo_pasting(head: Sequence[bytes]) -> Callable[[bytes], bytes] | None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import BinaryIO
 
 from whylate.recording.errors import RecordingError
+from whylate.recording.traces.auto_analysis import (
+    AutoAnalysis,
+    auto_analyses,
+    is_auto_analysis,
+)
 from whylate.recording.traces.choose import Chosen, choose
 from whylate.recording.traces.follow import Follower
 from whylate.recording.traces.latency import LatencyTrace, is_latency_trace, latency_traces
 from whylate.recording.traces.layouts import lacks_cpu, layout_of
 from whylate.recording.traces.lines import Lines
-from whylate.recording.traces.pasted import undo_pasting
+from whylate.recording.traces.pasted import undo_hard_blanks, undo_pasting
 from whylate.recording.traces.seen import Seen
 from whylate.recording.traces.wakeups import AddActivation
 from whylate.recording.traces.watch import Watch
@@ -21,15 +27,23 @@ from whylate.recording.traces.watch import Watch
 #: Of the beginning, by which the layout is known and the threads are chosen.
 HEAD_BYTES = 8 << 20
 LAYOUT_LINES = 2000
+#: Blanks, equals signs and broken lines in quoted-printable.
+_UNDECODED = re.compile(rb"=C2=A0|=3D|=20$|=$")
 
 
 @dataclass(frozen=True)
 class TraceRead:
-    """What was read. latency: the episodes, where it was a latency tracer's; else none."""
+    """What was read.
+
+    latency: the episodes, where it was a latency tracer's; analyses: where it was rtla's
+    auto-analysis; else none. unended: analyses that were left out.
+    """
 
     seen: Seen
     chosen: Chosen | None
     latency: tuple[LatencyTrace, ...] = ()
+    analyses: tuple[AutoAnalysis, ...] = ()
+    unended: int = 0
 
 
 def read_trace(
@@ -46,14 +60,7 @@ def read_trace(
     the bytes read.
     """
     lines = Lines(stream, name, progress)
-    source = iter(lines)
-    head: list[bytes] = []
-    size = 0
-    for line in source:
-        head.append(line)
-        size += len(line) + 64
-        if size > HEAD_BYTES:
-            break
+    head, source = _begin(lines)
     if not lines.read:
         raise RecordingError(f"{name} is empty")
     seen = Seen()
@@ -67,12 +74,15 @@ def read_trace(
         source = map(bare, source)
     events = [line for line in head[: 4 * LAYOUT_LINES] if line[:1] != b"#"][:LAYOUT_LINES]
     layout = layout_of(events)
+    if layout is None and is_auto_analysis(head):
+        return _read_analyses(name, chain(head, source), lines, seen)
     if layout is None:
         raise _no_trace(name, head, events)
     try:
         chosen = Chosen(watch, "as asked for") if watch is not None else choose(head, layout)
     except RecordingError as error:
-        raise RecordingError(f"{name}: {error}") from None
+        cut = "; its last line has no end and was left out" if lines.torn else ""
+        raise RecordingError(f"{name}: {error}{cut}") from None
     seen.layout = layout.name
     follower = Follower(layout, chosen.watch, add_activation, seen)
     for line in chain(head, source):
@@ -80,6 +90,36 @@ def read_trace(
     follower.finish()
     seen.torn = lines.torn
     return TraceRead(seen, chosen)
+
+
+def _begin(lines: Lines) -> tuple[list[bytes], Iterator[bytes]]:
+    """Return the beginning of a trace and the lines that follow, without hard blanks."""
+    source = iter(lines)
+    head: list[bytes] = []
+    size = 0
+    for line in source:
+        head.append(line)
+        size += len(line) + 64
+        if size > HEAD_BYTES:
+            break
+    if (soft := undo_hard_blanks(head)) is not None:
+        return [soft(line) for line in head], map(soft, source)
+    return head, source
+
+
+def _read_analyses(name: str, source: Iterable[bytes], lines: Lines, seen: Seen) -> TraceRead:
+    def all_lines() -> Iterator[bytes]:
+        yield from source
+        # Pasted text often ends without a newline.
+        yield lines.rest
+
+    analyses, unended = auto_analyses(all_lines(), seen)
+    if not analyses:
+        raise RecordingError(
+            f"{name} has no end of its auto-analysis: below a rule rtla prints the latency of the "
+            "thread or of the interrupt"
+        )
+    return TraceRead(seen, None, analyses=analyses, unended=unended)
 
 
 def _no_trace(name: str, head: list[bytes], events: list[bytes]) -> RecordingError:
@@ -90,6 +130,10 @@ def _no_trace(name: str, head: list[bytes], events: list[bytes]) -> RecordingErr
         )
     if any(line.startswith((b"# tracer:", b"cpus=")) for line in head):
         return RecordingError(f"{name} is a trace without any event: nothing was recorded")
+    if sum(1 for line in head if _UNDECODED.search(line)) > len(head) // 4:
+        return RecordingError(
+            f"{name} is a mail as it was sent: `python3 -m quopri -d {name} > FILE` decodes it"
+        )
     return RecordingError(
         f"{name} is not a known trace: give the text of `trace-cmd report -t`, of "
         "/sys/kernel/tracing/trace, or of `perf script --ns`"

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from whylate.causes.traces.missing_data import MissingData
 from whylate.quantities import format_count, format_short_ns
+from whylate.recording.traces.auto_analysis import AutoAnalysis
 from whylate.recording.traces.read import TraceRead
 from whylate.text import plain
 
@@ -31,6 +32,8 @@ def print_read(read: TraceRead, threads: Sequence[tuple[str, int, int]], console
                 )
             )
         )
+    for analysis in read.analyses[:NAMED]:
+        console.print(Text(_analysis(analysis)))
     if read.chosen is not None and threads:
         console.print(Text(who(read, threads), style="dim"))
         console.print(Text(_wakers(read), style="dim"))
@@ -49,9 +52,25 @@ def print_lacks(missing: Sequence[MissingData], console: Console) -> None:
 def what_was_read(read: TraceRead) -> str:
     """Return a line of what was read."""
     seen = read.seen
+    if read.analyses:
+        many = "" if len(read.analyses) == 1 else f", {format_count(len(read.analyses))} of them"
+        return f"{seen.layout}{many}"
     events = format_count(sum(seen.events.values()))
     span = f", {format_short_ns(seen.span_ns)}" if seen.first_ns is not None else ""
     return f"{seen.layout}: {events} events of {len(seen.cpus)} CPUs{span}"
+
+
+def _analysis(analysis: AutoAnalysis) -> str:
+    """Return a line of an analysis: whose latency, and who had the CPU as the timer was due."""
+    where = f" on CPU {analysis.cpu}" if analysis.cpu >= 0 else ""
+    what = "interrupt latency" if analysis.by_irq else "thread latency"
+    line = f"{what} {format_short_ns(analysis.latency_ns)}{where}"
+    if analysis.blocked_by is None:
+        return line
+    name, number = analysis.blocked_by
+    went_on = "" if analysis.blocking_ns is None else (
+        f", which ran on for {format_short_ns(analysis.blocking_ns)}")  # fmt: skip
+    return f"{line}; the timer interrupted {plain(name, 32)} ({number}){went_on}"
 
 
 def who(read: TraceRead, threads: Sequence[tuple[str, int, int]]) -> str:
@@ -104,5 +123,22 @@ def read_as_json(
             }
             for episode in read.latency
         ],
+        "analyses": [_analysis_as_json(analysis) for analysis in read.analyses],
         "lacks": [{"what": lack.what, "so": lack.so} for lack in missing],
+    }
+
+
+def _analysis_as_json(analysis: AutoAnalysis) -> dict[str, Any]:
+    """Return an auto-analysis as rtla printed it, in ns."""
+    return {
+        "cpu": analysis.cpu if analysis.cpu >= 0 else None,
+        "latency_of": "interrupt" if analysis.by_irq else "thread",
+        "latency_ns": analysis.latency_ns,
+        "interrupt_delay_ns": None if analysis.by_irq else analysis.delay_ns,
+        "earlier_interrupt_at_most_ns": analysis.previous_ns,
+        "from_idle": analysis.from_idle,
+        "timer_interrupt_ns": analysis.timer_ns,
+        "blocking_thread": analysis.blocked_by[0] if analysis.blocked_by is not None else None,
+        "blocking_thread_ns": analysis.blocking_ns,
+        "stack": list(analysis.stack),
     }

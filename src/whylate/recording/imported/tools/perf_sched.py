@@ -18,7 +18,13 @@ import numpy as np
 
 from whylate.quantities import format_count
 from whylate.recording.imported.lines import unquoted
-from whylate.recording.imported.model import ALL_BUT_TWO, ImportedRun, series_run, summary_run
+from whylate.recording.imported.model import (
+    ALL_BUT_TWO,
+    ImportedRun,
+    InputError,
+    series_run,
+    summary_run,
+)
 
 SIGN = r"\| avg: *\d+\.\d+ ms *\| max: |wait time +sch delay +run time"
 _ROW = re.compile(
@@ -35,7 +41,7 @@ _AFTER = "how late the timer or interrupt was that woke it: the delay begins wit
 
 
 def read_text(path: Path) -> list[ImportedRun]:
-    """Read a run for each thread; empty where the file is another."""
+    """Read a run for each thread; empty where the file is another. Raises InputError."""
     rows: list[ImportedRun] = []
     delays_us: dict[str, list[int]] = {}
     unwoken: dict[str, int] = {}
@@ -54,6 +60,9 @@ def read_text(path: Path) -> list[ImportedRun]:
                 delays_us.setdefault(name, []).append(delay_us)
             else:
                 unwoken[name] = unwoken.get(name, 0) + 1
+    if timehist and not rows and not delays_us:
+        raise InputError(f"{path} is of perf sched timehist and has no delay: no wakeup was "
+                         "recorded; `perf sched record` records them")  # fmt: skip
     return [*rows, *(_series(name, us, unwoken.get(name, 0)) for name, us in delays_us.items())]
 
 

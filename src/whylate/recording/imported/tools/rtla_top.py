@@ -25,6 +25,7 @@ from whylate.recording.imported.model import (
     missed,
     summary_run,
 )
+from whylate.text import shown
 
 SIGN = r"IRQ Timer Latency \((?:us|ns)\)|Max Noise +Max Single"
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
@@ -36,10 +37,13 @@ _NOISE_ROW = re.compile(
     r"\d{1,5} #\d{1,18} +(\d{1,18}) +(\d{1,18}) +[\d.]+ +\d{1,18} +(\d{1,18})\b"
 )
 _STOPPED = re.compile(r"hit stop tracing")
+_ANALYSED = re.compile(r"IRQ handler delay: ")
 _STOP = (
     "what came after the first latency above the limit at which the run stopped; its cause: "
-    "whylate explain --import timerlat_trace.txt"
+    "whylate explain --import {}"
 )
+#: Where -a and -t save the trace.
+_TRACE = "timerlat_trace.txt"
 _US = 1000
 
 
@@ -52,6 +56,7 @@ class _Session:
     rows: dict[int, tuple[int, list[str]]] = field(default_factory=dict)
     noise: list[tuple[int, int, int]] = field(default_factory=list)
     stopped: bool = False
+    analysed: bool = False
 
     def has_rows(self) -> bool:
         return bool(self.rows or self.noise)
@@ -88,6 +93,7 @@ def _begin(sessions: list[_Session], session: _Session) -> None:
 
 def _add_line(path: Path, session: _Session, line: str) -> None:
     session.stopped = session.stopped or _STOPPED.search(line) is not None
+    session.analysed = session.analysed or _ANALYSED.match(line) is not None
     if session.unit == "noise":
         if (noise := _NOISE_ROW.match(line)) is not None:
             session.noise.append((int(noise[1]), int(noise[2]), int(noise[3])))
@@ -122,7 +128,7 @@ def _run(path: Path, session: _Session) -> ImportedRun | None:
     mean = sum(count * average for count, average, _ in known) / max(counted, 1)
     lacks = [ALL_BUT_TWO, cut_mean("rtla", f"1 {'ns' if scale == 1 else 'µs'}"), missed("timerlat")]
     if session.stopped:
-        lacks.append(_STOP)
+        lacks.append(_STOP.format(shown(path.name, 80) if session.analysed else _TRACE))
     return summary_run("rtla timerlat", mean * scale, max(most for _, _, most in known) * scale,
                        lacks, average_cut_ns=scale, activations=counted)  # fmt: skip
 

@@ -3,7 +3,8 @@
 Each percentile is the middle of a bucket that is up to 1/256 as wide as its value
 (plat_idx_to_val() in schbench.c, PLAT_BITS 8); the maximum is exact. No mean is printed. With -i it
 prints what it has so far again and again: of one run the last counts, which comes before its
-"average rps". Requests per second are no latencies and are left out.
+"average rps". Who publishes percentiles leaves out the line of the extremes at times. Requests per
+second are no latencies and are left out.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _PERCENTILE = re.compile(r"\*? *(\d{1,3}\.\d{1,6})th: +(\d{1,15})\b")
 _EXTREMES = re.compile(r"min=(\d{1,15}), max=(\d{1,15})")
 _NAMES = {50.0: "p50", 90.0: "p90", 99.0: "p99", 99.9: "p99.9", 99.99: "p99.99"}
 _US = 1000
+#: The last percentile that each version prints.
+_LAST = "p99.9"
+_NO_EXTREMES = "every latency but a few percentiles: the line with min= and max= was left out"
 _LACKS = (
     "every latency but the largest and a few percentiles",
     "up to 1/256 of a percentile: schbench prints the middle of a bucket",
@@ -78,11 +82,17 @@ def _add_line(section: _Section, line: str) -> None:
 
 
 def _run(path: Path, section: _Section) -> ImportedRun:
-    if section.largest_us is None:
-        raise InputError(f'{path}: the percentiles of schbench have no line "min=…, max=…": they '
-                         "are incomplete")  # fmt: skip
+    largest_us = section.largest_us
+    if largest_us is None and _LAST not in section.quantiles_us:
+        raise InputError(f'{path}: the percentiles of schbench end before the 99.9th: they are '
+                         "incomplete")  # fmt: skip
     quantiles = {name: value * _US for name, value in section.quantiles_us.items()}
     return summary_run(
-        "schbench", None, section.largest_us * _US, _LACKS, activations=section.samples,
-        quantiles_ns=quantiles, name=section.name.lower(),
-    )  # fmt: skip
+        "schbench",
+        None,
+        None if largest_us is None else largest_us * _US,
+        _LACKS if largest_us is not None else (_NO_EXTREMES, *_LACKS[1:]),
+        activations=section.samples,
+        quantiles_ns=quantiles,
+        name=section.name.lower(),
+    )
