@@ -266,6 +266,34 @@ def test_a_page_fault_that_ends_is_a_section_and_an_interrupt_that_ends_is_none(
     assert ("unexplained", "in make", 700) in pieces_of(cut_window(busy_window(timer)))
 
 
+def test_a_stack_that_was_taken_later_has_nothing_of_the_scheduler() -> None:
+    # What lies below is how an interrupt begins: the thread was preempted at its end.
+    at_once = event(900, Kind.STACK, name="switch",
+                    stack=("irqentry_exit+0x36", "asm_sysvec_apic_timer_interrupt+0x16", "f+0x1"),
+                    )  # fmt: skip
+    assert ("unexplained", "in make", 700) in pieces_of(cut_window(busy_window(at_once)))
+    section = event(900, Kind.STACK, name="switch", stack=("copy_page_range+0x1301", "f+0x1"))
+    assert ("preemption disabled", "copy_page_range in make", 700) in pieces_of(
+        cut_window(busy_window(section))
+    )
+
+
+def test_a_thread_that_went_to_sleep_was_not_preempted_before_and_needs_no_stack() -> None:
+    window = busy_window()
+    assert window.switched_ns is not None
+    for state, expected in (("D", "preemption disabled"), ("R", "unexplained")):
+        events = tuple(
+            replace(seen, prev_state=state)
+            if seen.kind is Kind.SWITCH and seen.time_ns == window.switched_ns
+            else seen
+            for seen in window.events
+        )
+        left = replace(window, events=events)
+        # For so long that there would have been a stack.
+        pieces = pieces_of(cut_window(left, stacks_after_ns=700))
+        assert (expected, "in make", 700) in pieces
+
+
 def test_a_switch_too_short_for_a_stack_is_what_switching_takes() -> None:
     window = busy_window()
     assert window.switched_ns is not None

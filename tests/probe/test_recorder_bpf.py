@@ -371,10 +371,17 @@ def test_a_held_window_is_not_overwritten(driver: Path) -> None:
     assert not all(window.complete for window in stormy.windows)
 
 
+def test_nothing_is_recorded_of_late_timers_that_nobody_wants(driver: Path) -> None:
+    """What a late timer interrupted is looked at, and recorded only with a window."""
+    with busy_in_the_kernel():
+        recording = record(driver, 1, "stack=50000000")
+    assert not any(event.kind == STACK for cpu in recording.cpus.values() for event in cpu.events)
+
+
 def test_late_wakeups_get_their_stack(driver: Path) -> None:
     """With a threshold below any latency each timer has the instruction that it interrupted."""
     with busy_in_the_kernel():
-        recording = record(driver, 1, "stack=500")
+        recording = record(driver, 1, "stack=500", "want=1")
     assert recording.faults == []
     stacks = known = 0
     for cpu in recording.cpus.values():
@@ -391,9 +398,32 @@ def test_late_wakeups_get_their_stack(driver: Path) -> None:
             if event.a & 0x7F == 1 and event.e >> 63:
                 known += 1
                 assert event.f
-                assert not frames or frames[0].e == event.e
+                # A stack begins with the instruction; a caller alone does not.
+                assert not frames or event.b == 1 or frames[0].e == event.e
     assert stacks > 100
     assert known > 10
+
+
+def test_the_stack_of_who_had_the_cpu_before_is_taken_once_the_thread_is_done(
+    driver: Path,
+) -> None:
+    """It has the time of the switch, adds nothing to the latency, and comes after the next one."""
+    with busy_in_the_kernel():
+        recording = record(driver, 1, "stack=500", "want=1")
+    later = 0
+    for cpu in recording.cpus.values():
+        switches = {event.time_ns: event for event in cpu.events if event.kind == SWITCH}
+        left_at = {event.time_ns for event in switches.values() if event.c == cpu.pid}
+        for event in cpu.events:
+            if event.kind != STACK or event.a != 2 or event.d or event.time_ns not in switches:
+                continue
+            later += 1
+            assert event.b
+            assert (switches[event.time_ns].c, switches[event.time_ns].d) == (event.c, cpu.pid)
+            after = [switch for switch in switches.values()
+                     if event.time_ns < switch.time_ns and switch.time_ns in left_at]  # fmt: skip
+            assert not after or min(switch.seq for switch in after) < event.seq
+    assert later > 10
 
 
 def test_a_slightly_late_timer_records_the_instruction_without_its_callers(
@@ -401,7 +431,7 @@ def test_a_slightly_late_timer_records_the_instruction_without_its_callers(
 ) -> None:
     """A stack takes long; whether the kernel held the timer up shows without."""
     with busy_in_the_kernel():
-        recording = record(driver, 1, "stack=50000000")
+        recording = record(driver, 1, "stack=50000000", "want=1")
     looked = [event for cpu in recording.cpus.values() for event in cpu.events
               if event.kind == STACK and event.a & 0x7F == 1]  # fmt: skip
     assert len(looked) > 10

@@ -36,7 +36,7 @@ def answered(case: Case) -> Marked:
     "case",
     [
         Case(PC, ("irqs-off",), 10.0, seed=1),
-        Case(PC, ("preempt-off",), 2.0, seed=2),
+        Case(PC, ("preempt-off",), 3.0, seed=2),
         Case(ARM, ("rt-task",), 10.0, seed=1),
     ],
     ids=lambda case: case.name,

@@ -28,6 +28,8 @@
 #include "small_file.h"
 
 #define LOG_SIZE (64u << 10)
+/* What is looked up in the kernel's BTF beside the tracepoints. */
+#define OTHER_NAMES 4
 
 /* refused - fill in why the kernel may have refused; returns error */
 static int refused(char *text, int error, const char *what)
@@ -94,10 +96,12 @@ static const char *last_line(char *log)
 	return last;
 }
 
-/* find_names - look up the tracepoints in the kernel's BTF, and the variables of registers_at */
+/* find_names - look up the tracepoints in the kernel's BTF, the variables of registers_at, and
+ * functions */
 static int find_names(struct bpf_engine *engine, struct kernel_name *names, char *text)
 {
 	struct kernel_name *bases = &names[bpf_program_count], *registers = bases + 1;
+	struct kernel_name *from_pid = registers + 1, *release = from_pid + 1;
 	int error;
 
 	for (size_t i = 0; i < bpf_program_count; i++)
@@ -105,13 +109,19 @@ static int find_names(struct bpf_engine *engine, struct kernel_name *names, char
 						BTF_KIND_TYPEDEF, 0, 0};
 	*bases = (struct kernel_name){"", "hrtimer_bases", BTF_KIND_VAR, 0, 0};
 	*registers = (struct kernel_name){"", "__irq_regs", BTF_KIND_VAR, 0, 0};
-	error = kernel_btf_find(names, bpf_program_count + 2);
+	*from_pid = (struct kernel_name){"", "bpf_task_from_pid", BTF_KIND_FUNC, 0, 0};
+	*release = (struct kernel_name){"", "bpf_task_release", BTF_KIND_FUNC, 0, 0};
+	error = kernel_btf_find(names, bpf_program_count + OTHER_NAMES);
 	if (error == ENOENT)
 		return fail(text, error, "this kernel has no BTF (/sys/kernel/btf/vmlinux)");
 	if (error)
 		return fail(text, error, "/sys/kernel/btf/vmlinux: %s", strerror(error));
 	if (bases->offset && registers->offset)
 		engine->config.registers_at = (int64_t)registers->offset - bases->offset;
+	engine->fds.task_from_pid = from_pid->id;
+	engine->fds.task_release = release->id;
+	engine->config.finds_tasks =
+	    bpf_finds_tasks(&engine->fds, names[bpf_sources[bpf_source_count - 1].program].id);
 	return 0;
 }
 
@@ -236,7 +246,7 @@ static int bpf_measure(struct recorder *recorder, bool on)
 static int begin(struct recorder *recorder, const struct recorder_plan *plan, char *text)
 {
 	struct bpf_engine *engine = recorder->state;
-	struct kernel_name names[PROGRAMS_MOST + 2] = {0};
+	struct kernel_name names[PROGRAMS_MOST + OTHER_NAMES] = {0};
 	int errors[PROGRAMS_MOST] = {0};
 	uint64_t events;
 	int error = bpf_load_types(engine);

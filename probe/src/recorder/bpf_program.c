@@ -15,7 +15,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define INSTRUCTIONS 1200
+#include "bpf/calls.h"
+
+#define INSTRUCTIONS 2500
+
+/* linux/bpf.h has it since 5.13. */
+#define PSEUDO_KERNEL_CALL 2
 
 /* The helpers that read the kernel's memory ask for a licence that is compatible with its own. */
 static const char licence[] = "Dual MIT/GPL";
@@ -85,6 +90,24 @@ static void set_address(struct bpf_insn *instruction, const struct bpf_fds *fds,
 	instruction[0].imm = value;
 }
 
+/* set_call - let a call of CALL_… call the kernel's function. Where there is none it stays a call
+ * of no helper, in code that is never reached. */
+static void set_call(struct bpf_insn *instruction, const struct bpf_fds *fds)
+{
+	uint32_t function = 0;
+
+	if (instruction->code != (BPF_JMP | BPF_CALL) || instruction->src_reg)
+		return;
+	if (instruction->imm == CALL_TASK_FROM_PID)
+		function = fds->task_from_pid;
+	if (instruction->imm == CALL_TASK_RELEASE)
+		function = fds->task_release;
+	if (!function)
+		return;
+	instruction->src_reg = PSEUDO_KERNEL_CALL;
+	instruction->imm = (int32_t)function;
+}
+
 /* A signal or a freezer that comes while the verifier works ends that with EAGAIN. */
 #define LOAD_TRIES 10
 
@@ -126,6 +149,39 @@ bool bpf_reads_kernel(void)
 	return true;
 }
 
+bool bpf_finds_tasks(const struct bpf_fds *fds, uint32_t tracepoint)
+{
+	/* r0 = task_from_pid(1); if (r0) task_release(r0); return 0 */
+	struct bpf_insn instructions[] = {
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = 1},
+	    {.code = BPF_JMP | BPF_CALL, .imm = CALL_TASK_FROM_PID},
+	    {.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 0, .off = 2},
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = BPF_REG_0},
+	    {.code = BPF_JMP | BPF_CALL, .imm = CALL_TASK_RELEASE},
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
+	    {.code = BPF_JMP | BPF_EXIT},
+	};
+	struct load_arguments arguments = {
+	    .prog_type = BPF_PROG_TYPE_TRACING,
+	    .insn_cnt = sizeof(instructions) / sizeof(instructions[0]),
+	    .insns = (uintptr_t)instructions,
+	    .license = (uintptr_t)licence,
+	    .expected_attach_type = BPF_TRACE_RAW_TP,
+	    .attach_btf_id = tracepoint,
+	};
+	long fd;
+
+	if (!fds->task_from_pid || !fds->task_release || !tracepoint)
+		return false;
+	set_call(&instructions[1], fds);
+	set_call(&instructions[4], fds);
+	fd = load(&arguments);
+	if (fd < 0)
+		return false;
+	close((int)fd);
+	return true;
+}
+
 int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fds,
 		     uint32_t tracepoint, char *log, uint32_t log_size)
 {
@@ -156,6 +212,8 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fd
 	for (uint32_t i = 0; i < program->place_count; i++)
 		set_address(&instructions[program->places[i].instruction], fds,
 			    program->places[i].kind);
+	for (uint32_t i = 0; i < program->instruction_count; i++)
+		set_call(&instructions[i], fds);
 	if (program->is_typed) {
 		arguments.prog_type = BPF_PROG_TYPE_TRACING;
 		arguments.expected_attach_type = BPF_TRACE_RAW_TP;

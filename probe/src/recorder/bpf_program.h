@@ -53,6 +53,8 @@ struct bpf_fds {
 	int cpus_fd;
 	int woken_fd;
 	int config_fd;
+	uint32_t task_from_pid; /* functions of the kernel's own, by their ids in its BTF; */
+	uint32_t task_release;	/* 0: there is none */
 };
 
 /* bpf_program_load - load a program; returns a descriptor, or -1 with errno and the verifier's log.
@@ -62,6 +64,10 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fd
 
 /* bpf_reads_kernel - whether programs may read the kernel's memory: lockdown forbids it */
 bool bpf_reads_kernel(void);
+
+/* bpf_finds_tasks - whether programs may look a task up by its pid. tracepoint: any that is typed
+ */
+bool bpf_finds_tasks(const struct bpf_fds *fds, uint32_t tracepoint);
 
 /* bpf_call - make the system call, whose arguments are the beginning of a union bpf_attr */
 long bpf_call(int command, void *arguments, size_t size);

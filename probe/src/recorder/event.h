@@ -100,6 +100,15 @@ struct recorder_stage {
 /* Both powers of two. The stages last for many times as long as the probe needs to look. */
 #define STAGES 8192u
 
+/* A stack that was recorded after the window that it belongs to. */
+struct recorder_later {
+	__u64 time_ns; /* in the window; the time of its event */
+	__u64 number;  /* of that event */
+};
+
+/* A power of two: twice as many as windows are copied in the longest time between two looks. */
+#define LATER_MOST 256u
+
 struct recorder_cpu {
 	__u64 events;  /* recorded since the start; the last is number events - 1 */
 	__u64 stages;  /* the same for stages */
@@ -114,6 +123,8 @@ struct recorder_cpu {
 	/* The reader's: done with so many holds, and so many chunks in them. */
 	__u64 holds_released;
 	__u64 chunks_released;
+	__u64 laters; /* since the start; the last is later[(laters - 1) % LATER_MOST] */
+	struct recorder_later later[LATER_MOST];
 	struct recorder_hold hold[HOLDS];
 	struct recorder_chunk chunk[CHUNKS_MOST];
 	struct recorder_stage stage[STAGES];

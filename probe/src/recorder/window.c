@@ -124,10 +124,35 @@ static uint64_t through_switch(const struct chunks *chunks, uint64_t from)
 	return from;
 }
 
+/* add_later - add the stacks that were recorded after a window and belong to it, but for those
+ * among [first, beyond), which it has */
+static void add_later(struct window *window, const struct chunks *chunks,
+		      const struct recorder_cpu *cpu, uint64_t first, uint64_t beyond)
+{
+	uint64_t end = __atomic_load_n((const uint64_t *)&cpu->laters, __ATOMIC_ACQUIRE);
+	uint64_t number = end > LATER_MOST ? end - LATER_MOST : 0;
+
+	for (; number < end; number++) {
+		struct recorder_later later = cpu->later[number % LATER_MOST];
+		struct recorder_event event;
+		uint32_t events;
+
+		if ((later.number >= first && later.number < beyond) ||
+		    later.time_ns <= window->due_ns || later.time_ns > window->run_ns ||
+		    !chunks_copy(chunks, later.number, &event) || event.kind != EVENT_STACK ||
+		    event.time_ns != later.time_ns)
+			continue;
+		events = 1 + (event.b + 1u) / 2;
+		for (uint32_t i = 0; i < events && window->count < WINDOW_EVENTS; i++)
+			if (chunks_copy(chunks, later.number + i, &window->events[window->count]))
+				window->count++;
+	}
+}
+
 void window_copy(struct window *window, const struct recorder *recorder, uint16_t cpu)
 {
 	struct chunks chunks;
-	uint64_t number;
+	uint64_t number, beyond;
 	size_t first = WINDOW_EVENTS;
 	bool switched = false;
 
@@ -140,6 +165,7 @@ void window_copy(struct window *window, const struct recorder *recorder, uint16_
 	if (number + WRITING < chunks.end && !chunks_copy(&chunks, number, &window->events[0]))
 		return;
 	number = through_switch(&chunks, number);
+	beyond = number;
 	/* Backwards, into the end of the buffer: their number is known only at the switch. */
 	while (number > 0 && first > 0 && !switched) {
 		struct recorder_event *event = &window->events[first - 1];
@@ -156,6 +182,7 @@ void window_copy(struct window *window, const struct recorder *recorder, uint16_
 		window->observed_ns = window->due_ns;
 	else if (window->count)
 		window->observed_ns = window->events[0].time_ns;
+	add_later(window, &chunks, recorder->cpus[cpu], number, beyond);
 }
 
 struct recorder_stage stage_find(const struct recorder_cpu *cpu, uint64_t *from, uint64_t after_ns,

@@ -35,7 +35,7 @@ FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 		chunk->before = cpu->newest;
 		chunk->first_ns = now;
 		cpu->newest = index;
-		cpu->open[number & 1].index = index;
+		cpu->open[number & 1].shift = (index - number) * CHUNK_EVENTS;
 		barrier();
 		cpu->open[number & 1].number = 1 + number;
 		return 1;

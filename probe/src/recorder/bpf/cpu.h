@@ -69,8 +69,7 @@ ALWAYS_INLINE void fill(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now, _
 			__sync_fetch_and_add(&cpu->shared.missed, 1);
 		return;
 	}
-	event +=
-	    (cpu->open[chunk & 1].index * CHUNK_EVENTS + number % CHUNK_EVENTS) & config.ring_mask;
+	event += (number + cpu->open[chunk & 1].shift) & config.ring_mask;
 	/* Otherwise each store computes its own address from the beginning of the map. */
 	opaque(event);
 	event->time_ns = now;

@@ -8,10 +8,13 @@
 #ifndef WHYLATE_RECORDER_BPF_KERNEL_H
 #define WHYLATE_RECORDER_BPF_KERNEL_H
 
+#include "calls.h"
+
 typedef unsigned char __u8;
 typedef unsigned short __u16;
 typedef unsigned int __u32;
 typedef unsigned long long __u64;
+typedef int __s32;
 typedef long long __s64;
 typedef _Bool bool;
 
@@ -56,6 +59,9 @@ struct task_struct {
 	struct sched_entity se;
 	int pid;
 	int tgid;
+	int on_cpu; /* CONFIG_SMP */
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	char comm[16];
 } KERNEL;
 
@@ -95,10 +101,12 @@ struct cpumask {
 
 struct pt_regs {
 	unsigned long ip; /* x86 */
+	unsigned long sp;
 } KERNEL;
 
 /* What follows ___ is ours alone: one struct of the kernel, as another architecture has it. */
 struct pt_regs___arm64 {
+	__u64 regs[31];
 	__u64 pc;
 } KERNEL;
 
@@ -110,6 +118,11 @@ static __u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static __u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static __u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static long (*const bpf_get_stack)(void *context, void *to, __u32 size, __u64 flags) = (void *)67;
+static long (*const bpf_get_task_stack)(struct task_struct *task, void *to, __u32 size,
+					__u64 flags) = (void *)141;
 static long (*const bpf_probe_read_kernel)(void *to, __u32 size, const void *from) = (void *)113;
+
+static struct task_struct *(*const bpf_task_from_pid)(int pid) = (void *)CALL_TASK_FROM_PID;
+static void (*const bpf_task_release)(struct task_struct *task) = (void *)CALL_TASK_RELEASE;
 
 #endif

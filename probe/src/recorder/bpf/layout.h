@@ -13,6 +13,7 @@ struct recorder_config {
 	 * registers that the running interrupt found; 0: not known. */
 	__s64 registers_at;
 	__u64 reads_kernel; /* programs may read any memory of the kernel's: not under lockdown */
+	__u64 finds_tasks;  /* programs may look a task up by its pid: Linux 6.2 */
 	/* Threads whose wakings are watched: of a process, or of a name; see watched(). */
 	__u64 watch_pid;
 	__u64 watch_comm[2];
@@ -32,6 +33,18 @@ struct recorder_woken {
 
 #define SUMS_ROOM  8  /* a power of two above RECORDER_SUMS: an index can be masked */
 #define STACK_ROOM 64 /* frames that are looked through for the interrupted one */
+/* The frame of a function that switches interrupts on for its caller is no larger. */
+#define HELPER_WORDS 5
+
+/* A thread that a measured one took the CPU from. */
+struct recorder_culprit {
+	__u64 task;	   /* its task_struct's address; 0: none is wanted */
+	__u64 pid;	   /* the address may be another thread's by then */
+	__u64 switches;	   /* as often it had left a CPU when this one was taken from it, */
+	__u64 switched_ns; /* at that time; 0: it held the CPU for too short */
+	__u64 late_ns;	   /* when the late timer interrupted it; 0: its callers are of no use */
+	__u64 late_instruction;
+};
 
 /*
  * One CPU: an element of the map. First what is the programs' own, written on that CPU alone but
@@ -51,6 +64,7 @@ struct recorder_bpf_cpu {
 	__u64 in_idle_state;  /* entered and not left: but for interrupts nothing runs */
 
 	/* The measured thread. */
+	__u64 timer;	 /* that it sleeps on, on its own stack; 0: none expired yet */
 	__u64 task;	 /* its task_struct's address; 0: it was not switched to yet */
 	__u64 waking_ns; /* its last sched_waking; 0: none since it was switched away from */
 	__u64 timer_ns;	 /* the interrupt that this was in; 0: in none */
@@ -66,13 +80,29 @@ struct recorder_bpf_cpu {
 	/* The ring: chunks that are open, by the lowest bit of their number; see event.h. */
 	struct {
 		__u64 number;
-		__u64 index;
+		__u64 shift; /* from an event's number to its place in the ring */
 	} open[2];
 	__u64 newest;	   /* the chunk that was opened last */
 	__u64 chunks_held; /* since the start */
 
 	__u64 frames[STACK_ROOM]; /* scratch: too much for the stack of a program */
-	__u64 reserved[1];	  /* to a multiple of 64 bytes */
+
+	/* What taking a stack costs, by those that were taken, and how many were. */
+	__u64 stack_ns;
+	__u64 stacks;
+	__u64 settled; /* 1: a switch has nothing of stacks to look after */
+	/* Threads whose stacks are to be taken: see take_later(). */
+	struct recorder_culprit culprit;
+	struct recorder_culprit awaited;
+	/* What the measured thread's late timer interrupted: see look_at_timer(). */
+	__u64 late_ns;	      /* when the timer came */
+	__u64 late_to_record; /* it is recorded once the thread is done and its window wanted */
+	__u64 late_deep;      /* callers are of use */
+	__u64 late_took_ns;
+	__u64 late_pid;
+	__u64 late_instruction;
+	__u64 late_words[HELPER_WORDS]; /* off its stack: the caller may be among them */
+	__u64 reserved[6];		/* to a multiple of 64 bytes */
 
 	struct recorder_cpu shared;
 	/* struct recorder_event event[ring_mask + 1] follows. */

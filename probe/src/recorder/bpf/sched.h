@@ -62,6 +62,10 @@ ALWAYS_INLINE void switched_from(struct recorder_bpf_cpu *cpu, bool runnable, __
 	if (unlikely(due_ns)) {
 		cpu->shared.want.due_ns = 0;
 		hold_window(cpu, due_ns, now);
+		if (cpu->late_to_record)
+			record_late(cpu);
+	} else if (!cpu->settled) {
+		forget_culprit(cpu);
 	}
 	/* A runnable thread was woken before it could sleep: that waking does not belong to the
 	 * next switch to it. A sleeping thread may already be woken by another CPU. */
@@ -127,11 +131,19 @@ int switch_threads(__u64 *context)
 		bpf_map_delete_elem(&woken, &prev_pid);
 	if (is_watching() && is_watched(next))
 		runnable_ns = watched_runs(cpu, next, next_pid, now);
-	/* Still on prev's stack, which delayed the thread, unless prev had a higher priority or was
-	 * idle. */
-	if (config.stack_after_ns && now - runnable_ns > config.stack_after_ns && prev_pid &&
-	    prev->prio > next->prio)
-		record_stack(context, cpu, now, STACK_SWITCH, 0, 1);
+	if (!config.stack_after_ns)
+		return 0;
+	if (unlikely(!cpu->settled))
+		look_after_stacks(context, cpu, next, now);
+	if (runnable_ns == now)
+		return 0;
+	/* A thread of a higher priority, and the idle one, are no culprits. */
+	if (prev_pid && prev->prio > next->prio) {
+		look_at_switch(context, cpu, prev, now, runnable_ns);
+	} else if (!cpu->settled) {
+		cpu->culprit.task = 0;
+		cpu->late_deep = 0;
+	}
 	return 0;
 }
 
@@ -149,7 +161,8 @@ ALWAYS_INLINE __u32 woken_from(struct task_struct *task)
 SECTION("tp_btf/sched_waking")
 int waking(__u64 *context)
 {
-	struct recorder_bpf_cpu *cpu = cpu_here(), *home;
+	__u32 here = bpf_get_smp_processor_id();
+	struct recorder_bpf_cpu *cpu = cpu_at(here), *home;
 	struct task_struct *task = (void *)context[0];
 	__u64 now = bpf_ktime_get_ns();
 	__u32 pid, to;
@@ -165,10 +178,10 @@ int waking(__u64 *context)
 		return 0;
 	}
 	/* A measured thread is bound to its CPU, wherever it is woken from. */
-	home = cpu_at(to);
+	home = here == to ? cpu : cpu_at(to);
 	if (home && home->shared.measured == pid) {
 		home->timer_ns = cpu->interrupts ? cpu->interrupt_ns : 0;
-		home->waking_cpu = bpf_get_smp_processor_id();
+		home->waking_cpu = here;
 		home->waking_ns = now;
 	}
 	return 0;

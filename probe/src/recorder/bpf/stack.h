@@ -1,44 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Stacks: what ran instead of a measured thread. Taken only when it is late. */
+/* Stacks: what ran instead of a measured thread. Taken only when it is late, and mostly later. */
 #ifndef WHYLATE_RECORDER_BPF_STACK_H
 #define WHYLATE_RECORDER_BPF_STACK_H
 
-#include "cpu.h"
+#include "interrupted.h"
 
 #define FRAME_PAIRS 6
 #define KEPT_FRAMES (2 * FRAME_PAIRS)
-
-/*
- * interrupted - read the instruction that the running interrupt interrupted; 0: not known
- *
- * timer: one that expires in it. Its base is this CPU's, which few kernels show otherwise.
- */
-ALWAYS_INLINE __u64 interrupted(struct hrtimer *timer)
-{
-	struct pt_regs *regs = 0;
-	__u64 instruction = 0;
-
-	if (!config.registers_at)
-		return 0;
-	bpf_probe_read_kernel(&regs, sizeof(regs), timer->base->cpu_base + config.registers_at);
-	if (!regs)
-		return 0;
-	if (kernel_has(regs->ip)) {
-		bpf_probe_read_kernel(&instruction, sizeof(instruction), &regs->ip);
-	} else {
-		struct pt_regs___arm64 *arm64 = (void *)regs;
-
-		if (kernel_has(arm64->pc))
-			bpf_probe_read_kernel(&instruction, sizeof(instruction), &arm64->pc);
-	}
-	return instruction;
-}
-
-/* Kernel code lies in the upper half of the addresses on both architectures. */
-ALWAYS_INLINE bool is_kernel(__u64 address)
-{
-	return address >> 63;
-}
 
 /*
  * find_frame - return the innermost frame with that address
@@ -62,28 +30,24 @@ ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 address
 	return place;
 }
 
-/* has_byte - whether any byte of a word is this one */
-ALWAYS_INLINE bool has_byte(__u64 word, __u8 byte)
-{
-	const __u64 ones = 0x0101010101010101;
-	__u64 zero_where_it_is = word ^ ones * byte;
+/*
+ * A stack costs more than everything else that is recorded. While the measured thread waits, one is
+ * taken only if it adds at most this part to how late the thread is already. Otherwise it is taken
+ * once the thread is done: see take_later().
+ */
+#define STACK_PART 100
 
-	return (zero_where_it_is - ones) & ~zero_where_it_is & ones << 7;
+/* The first find the kernel's tables cold. They are taken before the run, and recorded nowhere. */
+#define STACKS_COLD 2
+
+ALWAYS_INLINE bool may_take(const struct recorder_bpf_cpu *cpu, __u64 late_ns)
+{
+	return cpu->stacks >= STACKS_COLD && late_ns > STACK_PART * cpu->stack_ns;
 }
 
-/*
- * may_enable - whether the code before an instruction may have switched interrupts on
- *
- * The host decodes exactly (enables() in raw_events.py); whatever it accepts, this accepts. A stack
- * adds nothing to the instruction where interrupts were enabled before, nor where the thread itself
- * was still on its way to sleep, and it costs more than everything else.
- */
-ALWAYS_INLINE bool may_enable(__u64 code)
+ALWAYS_INLINE void learn_cost(struct recorder_bpf_cpu *cpu, __u64 took_ns)
 {
-	__u32 word = code >> 32;
-
-	return has_byte(code, 0xfb) || has_byte(code, 0x9d) || (word & 0xfffff0ff) == 0xd50340ff ||
-	       (word & 0xffffffe0) == 0xd51b4220 || (word & 0xffffffe0) == 0xd5184600;
+	cpu->stack_ns = cpu->stacks++ < STACKS_COLD ? took_ns : (3 * cpu->stack_ns + took_ns) / 4;
 }
 
 /* A stack that was taken: where its frames begin in the scratch, and how many there are. */
@@ -92,73 +56,268 @@ struct stack {
 	__u64 frames;
 };
 
-/* below_timer - the stack below a timer's interrupt; what is above is of no use */
-ALWAYS_INLINE void below_timer(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 instruction,
-			       struct stack *stack)
+/* of_here - the stack of what runs, and of the tracing that was called there */
+ALWAYS_INLINE struct stack of_here(__u64 *context, struct recorder_bpf_cpu *cpu, __u32 most,
+				   __u64 now)
 {
-	long bytes = bpf_get_stack(context, cpu->frames, sizeof(cpu->frames), 0);
-
-	if (bytes > 0)
-		stack->frames = (__u64)bytes / sizeof(cpu->frames[0]);
-	stack->first = find_frame(cpu, instruction);
-	/* Not found: keep all of it. */
-	if (stack->first > stack->frames)
-		stack->first = 0;
-}
-
-/* of_switch - the stack of the thread that is switched from: all of it, as far as it is kept */
-ALWAYS_INLINE void of_switch(__u64 *context, struct recorder_bpf_cpu *cpu, struct stack *stack)
-{
-	long bytes = bpf_get_stack(context, cpu->frames, KEPT_FRAMES * sizeof(cpu->frames[0]), 0);
-
-	if (bytes > 0)
-		stack->frames = (__u64)bytes / sizeof(cpu->frames[0]);
-}
-
-/* code_before - the 8 bytes of kernel code before an instruction, 0: not to be read */
-ALWAYS_INLINE __u64 code_before(__u64 instruction)
-{
-	__u64 code = 0;
-
-	if (is_kernel(instruction))
-		bpf_probe_read_kernel(&code, sizeof(code), (void *)(instruction - sizeof(code)));
-	return code;
-}
-
-/*
- * record_stack - record what the running thread did when the measured one should have run
- *
- * instruction: what the timer's interrupt interrupted, where that is known. deep: record the
- * callers too, not only the instruction.
- */
-ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 now, __u8 why,
-				__u64 instruction, bool deep)
-{
-	/* The kernel's stack holds no user code. */
-	bool user = instruction && !is_kernel(instruction);
+	long bytes = bpf_get_stack(context, cpu->frames, most * sizeof(cpu->frames[0]), 0);
 	struct stack stack = {0};
-	__u64 code = code_before(instruction), number, frames, pairs;
-	__u32 thread = bpf_get_current_pid_tgid();
 
-	if (why == STACK_SWITCH)
-		of_switch(context, cpu, &stack);
-	else if (deep && (!instruction || (may_enable(code) && thread != cpu->shared.measured)))
-		below_timer(context, cpu, instruction, &stack);
-	frames = min(stack.frames - stack.first, KEPT_FRAMES);
-	pairs = (frames + 1) / 2;
-	number = reserve(cpu, 1 + pairs);
-	/* The time that it takes adds to the thread's latency, and is recorded. */
-	fill(cpu, number, now, EVENT_STACK, user ? why | STACK_OF_USER : why, frames, thread,
-	     bpf_ktime_get_ns() - now, user ? 0 : instruction, code);
+	if (bytes > 0)
+		stack.frames = (__u64)bytes / sizeof(cpu->frames[0]);
+	learn_cost(cpu, bpf_ktime_get_ns() - now);
+	return stack;
+}
+
+/* put_stack - record a stack. d: what it added to the thread's latency, ns. Returns its number */
+ALWAYS_INLINE __u64 put_stack(struct recorder_bpf_cpu *cpu, struct stack stack,
+			      struct recorder_event event)
+{
+	__u64 frames = min(stack.frames - stack.first, KEPT_FRAMES);
+	__u64 pairs = (frames + 1) / 2, number = reserve(cpu, 1 + pairs);
+
+	fill(cpu, number, event.time_ns, EVENT_STACK, event.a, frames, event.c, event.d, event.e,
+	     event.f);
 	for (__u32 i = 0; i < FRAME_PAIRS; i++) {
 		__u64 at = stack.first + 2 * i;
 
 		if (i >= pairs)
 			break;
-		fill(cpu, number + 1 + i, now, EVENT_FRAMES, 0, 0, 0, 0,
+		fill(cpu, number + 1 + i, event.time_ns, EVENT_FRAMES, 0, 0, 0, 0,
 		     cpu->frames[at % STACK_ROOM],
 		     2 * i + 1 < frames ? cpu->frames[(at + 1) % STACK_ROOM] : 0);
 	}
+	return number;
+}
+
+/* put_later - the same after the window that it belongs to, which must find it */
+ALWAYS_INLINE void put_later(struct recorder_bpf_cpu *cpu, struct stack stack,
+			     struct recorder_event event)
+{
+	__u64 place = cpu->shared.laters;
+	struct recorder_later *later = &cpu->shared.later[place % LATER_MOST];
+
+	later->number = put_stack(cpu, stack, event);
+	later->time_ns = event.time_ns;
+	barrier();
+	cpu->shared.laters = place + 1;
+}
+
+/* record_late - record what a late timer interrupted; its code has not changed since */
+ALWAYS_INLINE void record_late(struct recorder_bpf_cpu *cpu)
+{
+	__u64 instruction = cpu->late_instruction, code = code_before(instruction);
+	/* The kernel's stack holds no user code. */
+	bool user = instruction && !is_kernel(instruction);
+	struct stack stack = {0};
+
+	cpu->late_to_record = 0;
+	if (cpu->late_deep && may_enable(code)) {
+		cpu->frames[0] = caller(cpu);
+		stack.frames = !!cpu->frames[0];
+	} else {
+		cpu->late_deep = 0;
+	}
+	put_later(cpu, stack,
+		  (struct recorder_event){
+		      .time_ns = cpu->late_ns,
+		      .a = user ? STACK_TIMER | STACK_OF_USER : STACK_TIMER,
+		      .c = cpu->late_pid,
+		      .d = cpu->late_took_ns,
+		      .e = user ? 0 : instruction,
+		      .f = code,
+		  });
+}
+
+/*
+ * look_at_timer - look at what a late timer interrupted, while it delays the measured thread
+ *
+ * So as little as possible is done here: what the code says can be looked at later as well. deep:
+ * with callers, as far as they are of use.
+ */
+ALWAYS_INLINE void look_at_timer(__u64 *context, struct recorder_bpf_cpu *cpu,
+				 struct hrtimer *timer, __u64 now, __u64 late_ns, bool deep)
+{
+	union registers registers = {0};
+	__u64 instruction = read_interrupted(interrupted_registers(timer), &registers);
+	__u32 thread;
+
+	if (!instruction && !deep)
+		return;
+	thread = bpf_get_current_pid_tgid();
+	deep = deep && (!instruction || is_kernel(instruction)) && thread != cpu->shared.measured;
+	if (deep && may_take(cpu, late_ns)) {
+		__u64 code = code_before(instruction);
+		struct stack stack = {0};
+
+		if (!instruction || may_enable(code))
+			stack = of_here(context, cpu, STACK_ROOM, now);
+		/* What is above is of no use. Not found: keep all of it. */
+		stack.first = find_frame(cpu, instruction);
+		if (stack.first > stack.frames)
+			stack.first = 0;
+		cpu->late_to_record = 0;
+		cpu->late_deep = 0;
+		put_stack(cpu, stack,
+			  (struct recorder_event){
+			      .time_ns = now,
+			      .a = STACK_TIMER,
+			      .c = thread,
+			      .d = bpf_ktime_get_ns() - now,
+			      .e = instruction,
+			      .f = code,
+			  });
+		return;
+	}
+	if (deep)
+		copy_frame(cpu, &registers);
+	cpu->late_ns = now;
+	cpu->late_pid = thread;
+	cpu->late_instruction = instruction;
+	cpu->late_deep = deep;
+	cpu->late_to_record = 1;
+	cpu->settled = 0;
+	/* What it takes adds to the thread's latency, and is recorded. */
+	cpu->late_took_ns = bpf_ktime_get_ns() - now;
+	/* Which of many threads it makes late is not known yet. */
+	if (is_watching())
+		record_late(cpu);
+}
+
+/*
+ * look_at_switch - record on whose stack the CPU still is: it delayed the measured thread, which is
+ * switched to. runnable_ns: since when it waited
+ *
+ * Where the stack must wait, it stays as it is until that thread runs again.
+ */
+ALWAYS_INLINE void look_at_switch(__u64 *context, struct recorder_bpf_cpu *cpu,
+				  struct task_struct *prev, __u64 now, __u64 runnable_ns)
+{
+	bool delayed = now - runnable_ns > config.stack_after_ns;
+	__u64 pid = (__u32)prev->pid;
+
+	cpu->culprit.task = 0;
+	if (cpu->late_pid != pid)
+		cpu->late_deep = 0;
+	if (delayed && may_take(cpu, now - runnable_ns)) {
+		struct stack stack = of_here(context, cpu, KEPT_FRAMES, now);
+
+		put_stack(cpu, stack,
+			  (struct recorder_event){
+			      .time_ns = now,
+			      .a = STACK_SWITCH,
+			      .c = pid,
+			      .d = bpf_ktime_get_ns() - now,
+			  });
+		delayed = 0;
+	}
+	if (!delayed && !cpu->late_deep)
+		return;
+	cpu->settled = 0;
+	cpu->culprit = (struct recorder_culprit){
+	    .task = (__u64)prev,
+	    .pid = pid,
+	    .switches = prev->nvcsw + prev->nivcsw,
+	    .switched_ns = delayed ? now : 0,
+	    .late_ns = cpu->late_deep ? cpu->late_ns : 0,
+	    .late_instruction = cpu->late_instruction,
+	};
+	cpu->late_deep = 0;
+}
+
+/* is_unchanged - whether a culprit has not run since the CPU was taken from it */
+ALWAYS_INLINE bool is_unchanged(const struct recorder_culprit *culprit, struct task_struct *task)
+{
+	return (__u32)task->pid == culprit->pid && !(kernel_has(task->on_cpu) && task->on_cpu) &&
+	       task->nvcsw + task->nivcsw == culprit->switches;
+}
+
+/* take_stack - record the stack of a culprit that does not run */
+ALWAYS_INLINE void take_stack(struct recorder_bpf_cpu *cpu, const struct recorder_culprit *culprit,
+			      struct task_struct *task, __u64 now)
+{
+	struct stack stack = {0};
+	long bytes;
+
+	if (!is_unchanged(culprit, task))
+		return;
+	bytes = bpf_get_task_stack(task, cpu->frames, sizeof(cpu->frames), 0);
+	/* Another CPU may just have begun with it. */
+	if (bytes <= 0 || !is_unchanged(culprit, task))
+		return;
+	learn_cost(cpu, bpf_ktime_get_ns() - now);
+	stack.frames = (__u64)bytes / sizeof(cpu->frames[0]);
+	if (culprit->switched_ns)
+		put_later(cpu, stack,
+			  (struct recorder_event){
+			      .time_ns = culprit->switched_ns,
+			      .a = STACK_SWITCH,
+			      .c = culprit->pid,
+			  });
+	if (!culprit->late_ns)
+		return;
+	/* Only if that interrupt preempted it: otherwise it has gone on since. */
+	stack.first = find_frame(cpu, culprit->late_instruction);
+	if (stack.first < stack.frames)
+		put_later(cpu, stack,
+			  (struct recorder_event){
+			      .time_ns = culprit->late_ns,
+			      .a = STACK_TIMER,
+			      .c = culprit->pid,
+			      .e = culprit->late_instruction,
+			      .f = code_before(culprit->late_instruction),
+			  });
+}
+
+/*
+ * take_later - record the stack of the thread that a measured one took the CPU from, once that one
+ * is done
+ *
+ * Nobody waits for it then, and it has not changed. A kernel in which no task is found by its pid
+ * shows that thread when it runs again: next.
+ */
+ALWAYS_INLINE void take_later(struct recorder_bpf_cpu *cpu, struct task_struct *next, __u64 now)
+{
+	if (config.finds_tasks) {
+		struct task_struct *task;
+
+		if (likely(!cpu->culprit.task))
+			return;
+		task = bpf_task_from_pid(cpu->culprit.pid);
+		if (task) {
+			take_stack(cpu, &cpu->culprit, task, now);
+			bpf_task_release(task);
+		}
+		cpu->culprit.task = 0;
+		return;
+	}
+	if (unlikely(cpu->culprit.task)) {
+		cpu->awaited = cpu->culprit;
+		cpu->culprit.task = 0;
+	}
+	if (unlikely(cpu->awaited.task == (__u64)next)) {
+		take_stack(cpu, &cpu->awaited, next, now);
+		cpu->awaited.task = 0;
+	}
+}
+
+/* look_after_stacks - take the stacks that are due at a switch */
+ALWAYS_INLINE void look_after_stacks(__u64 *context, struct recorder_bpf_cpu *cpu,
+				     struct task_struct *next, __u64 now)
+{
+	if (cpu->stacks < STACKS_COLD)
+		of_here(context, cpu, STACK_ROOM, now);
+	take_later(cpu, next, now);
+	cpu->settled = cpu->stacks >= STACKS_COLD && !cpu->culprit.task && !cpu->awaited.task &&
+		       !cpu->late_to_record;
+}
+
+/* forget_culprit - nothing that delayed the measured thread is wanted */
+ALWAYS_INLINE void forget_culprit(struct recorder_bpf_cpu *cpu)
+{
+	cpu->culprit.task = 0;
+	cpu->late_deep = 0;
+	cpu->late_to_record = 0;
 }
 
 #endif

@@ -18,8 +18,14 @@ ALWAYS_INLINE bool wakes_measured(struct recorder_bpf_cpu *cpu, struct hrtimer *
 
 	if (!cpu->task)
 		return 0;
+	/* It lies on that thread's stack, where there are no other threads' timers. */
+	if (cpu->timer == (__u64)timer)
+		return 1;
 	bpf_probe_read_kernel(&task, sizeof(task), &sleeper->task);
-	return task == cpu->task;
+	if (task != cpu->task)
+		return 0;
+	cpu->timer = (__u64)timer;
+	return 1;
 }
 
 /* A timer that is later than this was delayed. The instruction that it interrupted shows whether by
@@ -40,7 +46,6 @@ int timer_entry(__u64 *context)
 	__s64 stack_after_ns = config.stack_after_ns;
 	__u64 now = bpf_ktime_get_ns();
 	__s64 late_ns = late_by(timer, now);
-	__u64 instruction;
 
 	if (!cpu)
 		return 0;
@@ -53,9 +58,7 @@ int timer_entry(__u64 *context)
 	    likely(!stack_after_ns || late_ns <= min(stack_after_ns, LOOK_AFTER_NS)) ||
 	    !(is_watching() || wakes_measured(cpu, timer)))
 		return 0;
-	instruction = interrupted(timer);
-	if (instruction || late_ns > stack_after_ns)
-		record_stack(context, cpu, now, STACK_TIMER, instruction, late_ns > stack_after_ns);
+	look_at_timer(context, cpu, timer, now, late_ns, late_ns > stack_after_ns);
 	return 0;
 }
 

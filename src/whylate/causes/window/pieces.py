@@ -35,10 +35,10 @@ short is the usual cost of switching: scheduling, or thread if that thread has e
 priority.
 (2) Up to the exit latency that the idle state declares. The rest is not kernel code that is
 recorded, since none runs in an idle state, whether it masks interrupts or not: (6).
-(3) Only if the stack at the switch shows that the thread switched voluntarily or at the end of
-a non-preemptible section. A thread preempted at the end of an interrupt delayed nothing (12). If
-the stage was too short for a stack, it is the cost of switching: scheduling. So is the usual cost
-of switching at the end of the stage (whylate.causes.episodes).
+(3) Only if the stack of that thread, or why it left the CPU, shows that it switched voluntarily or
+at the end of a non-preemptible section. A thread preempted at the end of an interrupt delayed
+nothing (12). If the stage was too short for a stack, it is the cost of switching: scheduling. So is
+the usual cost of switching at the end of the stage (whylate.causes.episodes).
 (4) If the scheduler made a choice while the activation was runnable, and chose a thread that comes
 after it, or (deeper) idle, then a quota was used up or its priority had been lowered. It is a quota
 only if the kernel's timer that gives a new one ran meanwhile: RT throttling, the budget of its own
@@ -81,14 +81,13 @@ from whylate.causes.window.piece import Cause, Piece, Stage
 from whylate.causes.window.running_sums import locate_lost_time
 from whylate.causes.window.stacks import (
     GOING_TO_SLEEP,
-    OF_EXCEPTIONS,
     OF_SWITCHING,
     OF_SYSTEM_CALLS,
     OF_THE_SCHEDULER,
     OF_UNLOCKING,
-    PREEMPTED_AT_ONCE,
     function_name,
     innermost_function,
+    preempted_at_once,
 )
 from whylate.causes.window.timeline import Level, Segment, Thread, cut_segments, join_adjoining
 from whylate.recording.activation import FAIR
@@ -197,11 +196,13 @@ class _Rule:
         stacks_after_ns: int,
     ) -> None:
         self._window = window
+        self._own = own
         self._stacks_after_ns = stacks_after_ns
         self._idle_exit_ns = idle_exit_ns
         # What comes later is of the next sleep: a window goes on until the CPU is taken again.
         until = window.run_ns
-        stacks = [event for event in own if event.kind is Kind.STACK and event.time_ns <= until]
+        during = [event for event in own if window.due_ns <= event.time_ns <= until]
+        stacks = [event for event in during if event.kind is Kind.STACK]
         self._timer_stack = _last(stacks, "timer")
         self._switch_stack = _last(stacks, "switch")
         self._lowered_to = self._lowest_own(own)
@@ -315,11 +316,12 @@ class _Rule:
             return Cause.UNEXPLAINED, f"in {thread.name}"
         if stack is None and not self._was_long_runnable():
             return Cause.SCHEDULING, f"from {thread.name}"
+        if stack is None and self._slept(thread):
+            return Cause.PREEMPTION_DISABLED, f"in {thread.name}"
         names = [function_name(symbol) for symbol in stack.stack] if stack is not None else []
         # What lies within the scheduler is the recording itself.
         names = names[names.index("__schedule") :] if "__schedule" in names else names
-        excepted = any(name.startswith(OF_EXCEPTIONS) for name in names)
-        if PREEMPTED_AT_ONCE.intersection(names) and not excepted:
+        if preempted_at_once(names):
             return self._preempted_at_once(segment, thread)
         # Where the kernel hides its names, how the thread came here is not known.
         if set(names) <= {"?"}:
@@ -354,6 +356,14 @@ class _Rule:
         if after_interrupt and segment.end_ns - segment.start_ns <= TO_THE_SCHEDULER_NS:
             return Cause.SCHEDULING, f"from {thread.name}"
         return Cause.UNEXPLAINED, f"in {thread.name}"
+
+    def _slept(self, thread: Thread) -> bool:
+        """Whether the thread that had the CPU before went to sleep, or ended, by itself."""
+        return any(
+            event.prev_id == thread.pid and event.prev_state not in ("R", "?", "")
+            for event in self._own
+            if event.kind is Kind.SWITCH and event.time_ns == self._window.switched_ns
+        )
 
     def _was_long_runnable(self) -> bool:
         """Return whether it waited long enough for the recorder to take a stack."""

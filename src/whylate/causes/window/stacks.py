@@ -13,6 +13,9 @@ PREEMPTED_AT_ONCE = frozenset({
     "arm64_preempt_schedule_irq",
     "__irq_svc",
 })  # fmt: skip
+#: How the entries of interrupts begin. A stack that was taken later has nothing of the scheduler's
+#: on it: the kernel leaves that out (in_sched_functions() in kernel/stacktrace.c).
+OF_INTERRUPTS = ("asm_sysvec_", "asm_common_interrupt", "el1h_64_irq", "el0t_64_irq", "el0t_32_irq")
 #: Where a thread sets the timer that it sleeps on.
 GOING_TO_SLEEP = frozenset({"do_nanosleep", "hrtimer_nanosleep"})
 #: How the entries of exceptions begin (x86): a page fault ends as an interrupt does, and until then
@@ -64,6 +67,15 @@ OF_UNLOCKING = frozenset({
     "arch_local_irq_enable",
     "arch_local_irq_restore",
 })  # fmt: skip
+
+
+def preempted_at_once(names: list[str]) -> bool:
+    """Whether a thread with that stack left the CPU at the end of an interrupt."""
+    if any(name.startswith(OF_EXCEPTIONS) for name in names):
+        return False
+    return bool(PREEMPTED_AT_ONCE.intersection(names)) or any(
+        name.startswith(OF_INTERRUPTS) for name in names
+    )
 
 
 def function_name(symbol: str) -> str:
