@@ -28,6 +28,8 @@
 #include "small_file.h"
 
 #define LOG_SIZE (64u << 10)
+/* Variables of the kernel that are looked up: see find_names(). */
+#define KERNEL_VARIABLES 4
 
 /* refused - fill in why the kernel may have refused; returns error */
 static int refused(char *text, int error, const char *what)
@@ -94,10 +96,11 @@ static const char *last_line(char *log)
 	return last;
 }
 
-/* find_names - look up the tracepoints in the kernel's BTF, and the variables of registers_at */
+/* find_names - look up the tracepoints in the kernel's BTF, and variables of the kernel */
 static int find_names(struct bpf_engine *engine, struct kernel_name *names, char *text)
 {
 	struct kernel_name *bases = &names[bpf_program_count], *registers = bases + 1;
+	struct kernel_name *raised = bases + 2, *lazy = bases + 3;
 	int error;
 
 	for (size_t i = 0; i < bpf_program_count; i++)
@@ -105,13 +108,18 @@ static int find_names(struct bpf_engine *engine, struct kernel_name *names, char
 						BTF_KIND_TYPEDEF, 0, 0};
 	*bases = (struct kernel_name){"", "hrtimer_bases", BTF_KIND_VAR, 0, 0};
 	*registers = (struct kernel_name){"", "__irq_regs", BTF_KIND_VAR, 0, 0};
-	error = kernel_btf_find(names, bpf_program_count + 2);
+	*raised = (struct kernel_name){"", "raised_list", BTF_KIND_VAR, 0, 0};
+	*lazy = (struct kernel_name){"", "lazy_list", BTF_KIND_VAR, 0, 0};
+	error = kernel_btf_find(names, bpf_program_count + KERNEL_VARIABLES);
 	if (error == ENOENT)
 		return fail(text, error, "this kernel has no BTF (/sys/kernel/btf/vmlinux)");
 	if (error)
 		return fail(text, error, "/sys/kernel/btf/vmlinux: %s", strerror(error));
 	if (bases->offset && registers->offset)
 		engine->config.registers_at = (int64_t)registers->offset - bases->offset;
+	engine->fds.raised = raised->id;
+	engine->fds.lazy = lazy->id;
+	engine->config.shows_irq_work = engine->config.reads_kernel && raised->id && lazy->id;
 	return 0;
 }
 
@@ -236,7 +244,7 @@ static int bpf_measure(struct recorder *recorder, bool on)
 static int begin(struct recorder *recorder, const struct recorder_plan *plan, char *text)
 {
 	struct bpf_engine *engine = recorder->state;
-	struct kernel_name names[PROGRAMS_MOST + 2] = {0};
+	struct kernel_name names[PROGRAMS_MOST + KERNEL_VARIABLES] = {0};
 	int errors[PROGRAMS_MOST] = {0};
 	uint64_t events;
 	int error = bpf_load_types(engine);
@@ -284,7 +292,8 @@ static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan
 	memset(recorder, 0, sizeof(*recorder));
 	if (!engine)
 		return refused(text, ENOMEM, "BPF engine");
-	memset(&engine->fds, -1, sizeof(engine->fds));
+	engine->fds =
+	    (struct bpf_fds){.btf_fd = -1, .cpus_fd = -1, .woken_fd = -1, .config_fd = -1};
 	engine->stats_fd = -1;
 	memset(engine->programs, -1, sizeof(engine->programs));
 	memset(engine->links, -1, sizeof(engine->links));

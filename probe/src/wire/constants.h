@@ -282,7 +282,9 @@ enum recorder_kind {
 	EVENT_DEFERRED_ENTRY = 26,
 	EVENT_DEFERRED_EXIT = 27,
 	EVENT_PRIO = 28,
-	EVENT_COUNT = 29,
+	EVENT_CALLBACK = 29,
+	EVENT_SYSTEM_CALL = 30,
+	EVENT_COUNT = 31,
 };
 
 /* X(name, unit, doc) for each kind of load. */

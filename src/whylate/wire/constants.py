@@ -309,6 +309,10 @@ class EventKind(IntEnum):
     DEFERRED_EXIT = 27
     #: A thread inherits a priority or loses it; or that of the measured thread has changed.
     PRIO = 28
+    #: A callback of RCU, at its end, where it took more than 2 us.
+    CALLBACK = 29
+    #: Which system call a thread was in of whose stack the preceding event is.
+    SYSTEM_CALL = 30
 
 
 #: Kinds of loads: what their work is counted in, and what they do.

@@ -12,7 +12,8 @@ struct recorder_config {
 	/* Of the kernel's per-CPU variables: how far behind hrtimer_bases __irq_regs lies, the
 	 * registers that the running interrupt found; 0: not known. */
 	__s64 registers_at;
-	__u64 reads_kernel; /* programs may read any memory of the kernel's: not under lockdown */
+	__u64 shows_irq_work; /* programs know where the lists of irq_work are */
+	__u64 reads_kernel;   /* programs may read any memory of the kernel's: not under lockdown */
 	/* Threads whose wakings are watched: of a process, or of a name; see watched(). */
 	__u64 watch_pid;
 	__u64 watch_comm[2];
@@ -71,8 +72,12 @@ struct recorder_bpf_cpu {
 	__u64 newest;	   /* the chunk that was opened last */
 	__u64 chunks_held; /* since the start */
 
+	/* The RCU callback that runs: its function, and since when; 0: none does. */
+	__u64 callback;
+	__u64 callback_ns;
+
 	__u64 frames[STACK_ROOM]; /* scratch: too much for the stack of a program */
-	__u64 reserved[1];	  /* to a multiple of 64 bytes */
+	__u64 reserved[7];	  /* to a multiple of 64 bytes */
 
 	struct recorder_cpu shared;
 	/* struct recorder_event event[ring_mask + 1] follows. */

@@ -130,8 +130,10 @@ int switch_threads(__u64 *context)
 	/* Still on prev's stack, which delayed the thread, unless prev had a higher priority or was
 	 * idle. */
 	if (config.stack_after_ns && now - runnable_ns > config.stack_after_ns && prev_pid &&
-	    prev->prio > next->prio)
+	    prev->prio > next->prio) {
 		record_stack(context, cpu, now, STACK_SWITCH, 0, 1);
+		record_system_call(cpu, prev, now);
+	}
 	return 0;
 }
 

@@ -161,4 +161,29 @@ ALWAYS_INLINE void record_stack(__u64 *context, struct recorder_bpf_cpu *cpu, __
 	}
 }
 
+/*
+ * record_system_call - record which system call a thread is in, if it is in one
+ *
+ * The end of a system call has a stack without the functions that were called. The registers
+ * with which a thread entered the kernel lie where its stack begins; of a kernel thread they mean
+ * nothing, and the host takes the number only where the stack is one of a system call.
+ */
+ALWAYS_INLINE void record_system_call(struct recorder_bpf_cpu *cpu, struct task_struct *task,
+				      __u64 now)
+{
+	struct pt_regs *regs = bpf_task_pt_regs(task);
+	__u64 number = ~0ull;
+
+	if (kernel_has(regs->orig_ax)) {
+		number = regs->orig_ax;
+	} else {
+		struct pt_regs___arm64 *arm64 = (void *)regs;
+
+		if (kernel_has(arm64->syscallno))
+			number = (__u64)(__s64)arm64->syscallno;
+	}
+	if (number <= 0xffff)
+		record(cpu, now, EVENT_SYSTEM_CALL, 0, number, task->pid, 0, 0, 0);
+}
+
 #endif

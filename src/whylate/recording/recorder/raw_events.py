@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whylate.recording.events import USER_CODE, Event, Kind
+from whylate.recording.recorder.system_calls import system_call_name
 from whylate.text import shown
 from whylate.wire.constants import (
     EventKind,
@@ -85,6 +86,8 @@ def name_events(
         fields = name(raw, names)
         if kind is Kind.STACK and fields["enabled"] is None:
             fields["enabled"] = enables(raw.f, machine)
+        if kind is Kind.SYSTEM_CALL:
+            fields["name"] = system_call_name(raw.b, machine)
         event = Event(raw.time_ns, cpu, kind, **fields)
         if kind is Kind.IPI_SEND and raw.f:
             events += [replace(event, target_cpu=raw.b + bit)
@@ -220,5 +223,8 @@ _EVENT_FIELDS: Mapping[EventKind, Callable[[RawEvent, Names], _Fields]] = {
     EventKind.DEFERRED_ENTRY: _call,
     EventKind.DEFERRED_EXIT: lambda *_: {},
     EventKind.PRIO: lambda raw, _: {"id": raw.c, "prio": _prio(raw.a)},
+    EventKind.CALLBACK: lambda raw, names: {"id": raw.c, "duration_ns": raw.d, **_call(raw, names)},
+    # Its name depends on the machine.
+    EventKind.SYSTEM_CALL: lambda raw, _: {"id": raw.c},
 }  # fmt: skip
 _KINDS = {int(kind): (Kind[kind.name], fields) for kind, fields in _EVENT_FIELDS.items()}
