@@ -14,7 +14,8 @@ static void *quick(void *argument)
 	fault_become(fault_get(fault, "cpu"), PRIORITY);
 	fault_named("_w");
 	for (;;) {
-		at_ns += period_ns / 8;
+		/* In no fixed relation to the other. */
+		at_ns += period_ns / 7 + 12345;
 		fault_sleep(at_ns);
 		fault_spin(fault_now() + QUICK_NS);
 	}
@@ -49,7 +50,7 @@ static void *slow(void *argument)
 
 		fault_log(fault, start_ns, fault_spin(start_ns + size_ns), cpu);
 		/* From then on it has the other's name. */
-		if (++acts == 10)
+		if (++acts == 200)
 			fault_named("_w");
 	}
 	exit(0);

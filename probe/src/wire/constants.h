@@ -106,13 +106,14 @@ enum window_reason {
 	REASON_COUNT = 3,
 };
 
-/* What an id names: a thread's name, a function or data, an interrupt, a thread's pid. */
+/* What an id names: a thread's name, a function, data, an interrupt, a thread's pid, a task. */
 enum name_table {
 	NAMES_THREAD = 1,
 	NAMES_FUNCTION = 2,
 	NAMES_INTERRUPT = 3,
 	NAMES_PID = 4,
-	NAMES_COUNT = 5,
+	NAMES_TASK = 5,
+	NAMES_COUNT = 6,
 };
 
 /* A load: not started, working, stopped by an error, or a command that ended by itself. */

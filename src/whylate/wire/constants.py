@@ -105,12 +105,13 @@ class WindowReason(IntEnum):
 
 
 class NameTable(IntEnum):
-    """What an id names: a thread's name, a function or data, an interrupt, a thread's pid."""
+    """What an id names: a thread's name, a function, data, an interrupt, a thread's pid, a task."""
 
     THREAD = 1
     FUNCTION = 2
     INTERRUPT = 3
     PID = 4
+    TASK = 5
 
 
 class LoadState(IntEnum):

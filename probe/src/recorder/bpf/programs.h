@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 6987bea19112b8cb4f8afb5b253c811b32b19c1915722abcc828d09a0802fb1e */
+/* sources: sha256 82b5f17fff5521baba9be606402019421c10c77cd6b4d840c9d817ea759e2670 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

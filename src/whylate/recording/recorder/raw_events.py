@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whylate.recording.events import USER_CODE, Event, Kind
+from whylate.recording.manifest import TaskName
 from whylate.recording.recorder.system_calls import system_call_name
 from whylate.text import shown
 from whylate.wire.constants import (
@@ -34,6 +36,9 @@ _OF_USER, _PREEMPTED = int(RecorderStack.OF_USER), int(SwitchState.PREEMPTED)
 #: Bits of task_struct.__state, as the kernel's own trace writes them.
 STATES = ((0x01, "S"), (0x02, "D"), (0x04, "T"), (0x08, "t"), (0x10, "X"), (0x20, "Z"), (0x40, "P"))
 
+#: Of a task: its process and when it began.
+_TASK = re.compile(r"([0-9]{1,10}) ([0-9]{1,18})")
+
 
 @dataclass
 class Names:
@@ -49,6 +54,15 @@ class Names:
     def thread(self, number: int) -> str:
         """Return the name of a thread."""
         return self.texts.get((NameTable.THREAD, number), "?")
+
+    def tasks(self) -> list[TaskName]:
+        """Return which threads of which processes had which names, by pid."""
+        tasks = []
+        for (table, number), text in self.texts.items():
+            if table == NameTable.TASK and (match := _TASK.fullmatch(text)) is not None:
+                name = self.thread(number >> 32)
+                tasks.append(TaskName(number & 0x7FFFFFFF, name, int(match[1]), int(match[2])))
+        return sorted(tasks, key=lambda task: (task.pid, task.name))
 
     def process(self, pid: int) -> str | None:
         """Return the name of a watched program's thread by its pid; None: it is not known."""
