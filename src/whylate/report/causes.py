@@ -134,6 +134,11 @@ def notes(answer: Answer, population: Population) -> list[str]:
         "located share: where the excess latency was spent; shares sum to 100 %",
         f"▶ significant: lower 95 % bound ≥ {share}, and excess ≥ {ns} each",
     ]
+    if any(traced.thread is not None for traced in answer.worst):
+        lines.append(
+            "a program's thread is due when what it waited for is over: waiting for a lock or a "
+            "peer is in no latency"
+        )
     if answer.between:
         lines.append(
             f"{answer.between:,} recorded activations lie between the run's threshold and this "
