@@ -25,6 +25,8 @@ const struct bpf_source bpf_sources[] = {
     VECTOR("call_function"),
     VECTOR("call_function_single"),
     {"irq_vectors:irq_work_entry", PROGRAM_IRQ_WORK_ENTRY, false, false},
+    /* A kernel whose symbols lack the lists (CONFIG_KALLSYMS_ALL) refuses the former. */
+    {"irq_vectors:irq_work_entry", PROGRAM_VECTOR_ENTRY, false, true},
     {"irq_vectors:irq_work_exit", PROGRAM_VECTOR_EXIT, false, false},
     VECTOR("thermal_apic"),
     VECTOR("deferred_error_apic"),

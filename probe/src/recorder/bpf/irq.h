@@ -111,12 +111,8 @@ ALWAYS_INLINE __u8 ipi_vector(const void *reason)
 
 PROGRAM("raw_tp/ipi_entry", ipi_entry)
 {
-	__u8 vector = ipi_vector((void *)context[0]);
-
 	interrupt_entered(cpu, now);
-	record(cpu, now, EVENT_VECTOR_ENTRY, vector, 0, 0, 0, 0, 0);
-	if (vector == VECTOR_IRQ_WORK)
-		record_irq_work(cpu, now);
+	record(cpu, now, EVENT_VECTOR_ENTRY, ipi_vector((void *)context[0]), 0, 0, 0, 0, 0);
 }
 
 PROGRAM("raw_tp/ipi_exit", ipi_exit)
