@@ -32,6 +32,8 @@ PLACES = {
     "cpus": "PLACE_CPUS",
     "woken": "PLACE_WOKEN",
     "config": "PLACE_CONFIG",
+    "raised_list": "PLACE_RAISED",
+    "lazy_list": "PLACE_LAZY",
 }
 #: The kind of relocation of a call, and its instruction.
 R_BPF_64_32, CALL = 10, 0x85

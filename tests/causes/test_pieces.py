@@ -53,7 +53,7 @@ def test_a_thread_of_equal_priority_is_a_cause_and_a_lower_one_only_by_its_stack
     shows = event(899, Kind.STACK, name="switch",
                   stack=("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]"),
                   )  # fmt: skip
-    assert ("preemption disabled", "walk_cache in make", 700) in pieces_of(
+    assert ("preemption disabled", "walk_cache [drv] in make", 700) in pieces_of(
         cut_window(busy_window(shows))
     )
     leaves = event(899, Kind.STACK, name="switch",
@@ -184,7 +184,7 @@ def test_an_ordinary_thread_waits_its_turn_whatever_the_others_nice_value() -> N
 def test_a_stack_says_nothing_of_whom_it_is_not() -> None:
     stack = ("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]")
     its_own = event(899, Kind.STACK, id=20, name="switch", stack=stack)
-    assert ("preemption disabled", "walk_cache in make", 700) in pieces_of(
+    assert ("preemption disabled", "walk_cache [drv] in make", 700) in pieces_of(
         cut_window(busy_window(its_own))
     )
     other = event(899, Kind.STACK, id=21, name="switch", stack=stack)
@@ -313,7 +313,7 @@ def test_what_taking_a_stack_took_is_whylates_own() -> None:
     pieces = pieces_of(cut_window(busy_window(shows)))
     # It began in the section and ended on the way back.
     assert pieces[-4:] == [
-        ("preemption disabled", "walk_cache in make", 650),
+        ("preemption disabled", "walk_cache [drv] in make", 650),
         ("recording", "its stack", 50),
         ("recording", "its stack", 40),
         ("return", "", 60),
@@ -355,7 +355,7 @@ def test_a_late_interrupt_needs_proof_that_interrupts_were_off() -> None:
 
     assert pieces_of(cut_window(late_interrupt(shows(True))))[0] == (
         "interrupts disabled",
-        "flush_it",
+        "flush_it [drv]",
         700,
     )
     assert pieces_of(cut_window(late_interrupt(shows(False))))[0] == (
@@ -415,7 +415,7 @@ def test_a_thread_of_equal_priority_is_a_cause_whenever_the_interrupt_comes() ->
     assert pending(PRIO) == ("thread", "make", 700)
     assert pending(PRIO + 1) == ("unexplained", "in make", 700)
     off = event(710, Kind.STACK, name="timer", enabled=True, stack=("flush_it+0x9/0x20 [drv]",))
-    assert pending(PRIO, off) == ("interrupts disabled", "flush_it", 700)
+    assert pending(PRIO, off) == ("interrupts disabled", "flush_it [drv]", 700)
 
 
 def test_interrupts_that_come_on_as_a_switch_ends_were_off_for_the_switch() -> None:

@@ -382,7 +382,8 @@ def test_late_wakeups_get_their_stack(driver: Path) -> None:
     """With a threshold below any latency each timer has the instruction that it interrupted."""
     with busy_in_the_kernel():
         recording = record(driver, 1, "stack=500", "want=1")
-    assert recording.faults == []
+    # Chunks between held ones are overwritten.
+    assert all(" nothing at " in fault for fault in recording.faults)
     stacks = known = 0
     for cpu in recording.cpus.values():
         for at, event in enumerate(cpu.events):

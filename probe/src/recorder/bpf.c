@@ -28,8 +28,8 @@
 #include "small_file.h"
 
 #define LOG_SIZE (64u << 10)
-/* What is looked up in the kernel's BTF beside the tracepoints. */
-#define OTHER_NAMES 4
+/* What is looked up in the kernel's BTF beside the tracepoints: see find_names(). */
+#define OTHER_NAMES 6
 
 /* refused - fill in why the kernel may have refused; returns error */
 static int refused(char *text, int error, const char *what)
@@ -96,12 +96,13 @@ static const char *last_line(char *log)
 	return last;
 }
 
-/* find_names - look up the tracepoints in the kernel's BTF, the variables of registers_at, and
- * functions */
+/* find_names - look up the tracepoints in the kernel's BTF, and variables and functions of the
+ * kernel */
 static int find_names(struct bpf_engine *engine, struct kernel_name *names, char *text)
 {
 	struct kernel_name *bases = &names[bpf_program_count], *registers = bases + 1;
-	struct kernel_name *from_pid = registers + 1, *release = from_pid + 1;
+	struct kernel_name *from_pid = bases + 2, *release = bases + 3;
+	struct kernel_name *raised = bases + 4, *lazy = bases + 5;
 	int error;
 
 	for (size_t i = 0; i < bpf_program_count; i++)
@@ -111,6 +112,8 @@ static int find_names(struct bpf_engine *engine, struct kernel_name *names, char
 	*registers = (struct kernel_name){"", "__irq_regs", BTF_KIND_VAR, 0, 0};
 	*from_pid = (struct kernel_name){"", "bpf_task_from_pid", BTF_KIND_FUNC, 0, 0};
 	*release = (struct kernel_name){"", "bpf_task_release", BTF_KIND_FUNC, 0, 0};
+	*raised = (struct kernel_name){"", "raised_list", BTF_KIND_VAR, 0, 0};
+	*lazy = (struct kernel_name){"", "lazy_list", BTF_KIND_VAR, 0, 0};
 	error = kernel_btf_find(names, bpf_program_count + OTHER_NAMES);
 	if (error == ENOENT)
 		return fail(text, error, "this kernel has no BTF (/sys/kernel/btf/vmlinux)");
@@ -122,6 +125,9 @@ static int find_names(struct bpf_engine *engine, struct kernel_name *names, char
 	engine->fds.task_release = release->id;
 	engine->config.finds_tasks =
 	    bpf_finds_tasks(&engine->fds, names[bpf_sources[bpf_source_count - 1].program].id);
+	engine->fds.raised = raised->id;
+	engine->fds.lazy = lazy->id;
+	engine->config.shows_irq_work = engine->config.reads_kernel && raised->id && lazy->id;
 	return 0;
 }
 
@@ -294,7 +300,8 @@ static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan
 	memset(recorder, 0, sizeof(*recorder));
 	if (!engine)
 		return refused(text, ENOMEM, "BPF engine");
-	memset(&engine->fds, -1, sizeof(engine->fds));
+	engine->fds =
+	    (struct bpf_fds){.btf_fd = -1, .cpus_fd = -1, .woken_fd = -1, .config_fd = -1};
 	engine->stats_fd = -1;
 	memset(engine->programs, -1, sizeof(engine->programs));
 	memset(engine->links, -1, sizeof(engine->links));

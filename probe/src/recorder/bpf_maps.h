@@ -10,7 +10,7 @@
 #include "bpf_program.h"
 #include "engine.h"
 
-#define PROGRAMS_MOST 32
+#define PROGRAMS_MOST 48
 
 /* All descriptors, -1 where there is none. */
 struct bpf_engine {

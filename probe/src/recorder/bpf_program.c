@@ -85,6 +85,12 @@ static void set_address(struct bpf_insn *instruction, const struct bpf_fds *fds,
 		instruction[1].imm = instruction[0].imm;
 		value = fds->config_fd;
 		break;
+	case PLACE_RAISED:
+	case PLACE_LAZY:
+		value = (int32_t)(kind == PLACE_RAISED ? fds->raised : fds->lazy);
+		/* Without it, the code that uses it is never reached: config says so. */
+		meaning = value ? BPF_PSEUDO_BTF_ID : 0;
+		break;
 	}
 	instruction[0].src_reg = meaning & 0xf;
 	instruction[0].imm = value;

@@ -12,6 +12,8 @@ enum bpf_place_kind {
 	PLACE_CPUS,   /* the map of struct recorder_bpf_cpu */
 	PLACE_WOKEN,  /* the map of struct recorder_woken */
 	PLACE_CONFIG, /* struct recorder_config, in its map */
+	PLACE_RAISED, /* the kernel's per-CPU list of raised irq_work */
+	PLACE_LAZY,   /* that of irq_work that waits for a tick */
 };
 
 struct bpf_place {
@@ -47,7 +49,7 @@ struct bpf_program {
 	uint32_t relocation_count;
 };
 
-/* What a program is linked with. */
+/* What a program is linked with. Descriptors are -1 where there is none. */
 struct bpf_fds {
 	int btf_fd; /* the programs' own */
 	int cpus_fd;
@@ -55,6 +57,9 @@ struct bpf_fds {
 	int config_fd;
 	uint32_t task_from_pid; /* functions of the kernel's own, by their ids in its BTF; */
 	uint32_t task_release;	/* 0: there is none */
+	/* Variables of the kernel, by their ids in its BTF; 0: it has none of that name. */
+	uint32_t raised;
+	uint32_t lazy;
 };
 
 /* bpf_program_load - load a program; returns a descriptor, or -1 with errno and the verifier's log.

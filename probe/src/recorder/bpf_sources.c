@@ -2,6 +2,7 @@
 #include "bpf_sources.h"
 
 #include "bpf/programs.h"
+#include "bpf_maps.h"
 #include "engine.h"
 
 #define VECTOR(name)                                                                               \
@@ -23,7 +24,10 @@ const struct bpf_source bpf_sources[] = {
     VECTOR("reschedule"),
     VECTOR("call_function"),
     VECTOR("call_function_single"),
-    VECTOR("irq_work"),
+    {"irq_vectors:irq_work_entry", PROGRAM_IRQ_WORK_ENTRY, false, false},
+    /* A kernel whose symbols lack the lists (CONFIG_KALLSYMS_ALL) refuses the former. */
+    {"irq_vectors:irq_work_entry", PROGRAM_VECTOR_ENTRY, false, true},
+    {"irq_vectors:irq_work_exit", PROGRAM_VECTOR_EXIT, false, false},
     VECTOR("thermal_apic"),
     VECTOR("deferred_error_apic"),
     VECTOR("threshold_apic"),
@@ -39,6 +43,10 @@ const struct bpf_source bpf_sources[] = {
     {"workqueue:workqueue_execute_start", PROGRAM_WORK_ENTRY, false, false},
     {"irq:tasklet_exit", PROGRAM_DEFERRED_EXIT, false, false},
     {"irq:tasklet_entry", PROGRAM_TASKLET_ENTRY, false, false},
+    {"rcu:rcu_batch_end", PROGRAM_RCU_BATCH_END, false, false},
+    {"rcu:rcu_invoke_callback", PROGRAM_RCU_CALLBACK, false, false},
+    {"rcu:rcu_invoke_kvfree_callback", PROGRAM_RCU_FREES, false, false},
+    {"rcu:rcu_invoke_kfree_bulk_callback", PROGRAM_RCU_FREES, false, false},
     {"lock:contention_end", PROGRAM_LOCK_END, false, false},
     {"lock:contention_begin", PROGRAM_LOCK_BEGIN, false, false},
     {"power:cpu_idle", PROGRAM_IDLE, false, false},
@@ -56,6 +64,8 @@ const struct bpf_source bpf_sources[] = {
 
 const size_t bpf_source_count = sizeof(bpf_sources) / sizeof(bpf_sources[0]);
 _Static_assert(sizeof(bpf_sources) / sizeof(bpf_sources[0]) <= RECORDER_SOURCES, "one each");
+
+_Static_assert(PROGRAMS <= PROGRAMS_MOST, "the engine has room for them");
 
 const struct bpf_program *const bpf_programs = programs;
 const size_t bpf_program_count = PROGRAMS;

@@ -45,7 +45,7 @@ bool names_open(struct names *names, names_sink sink, void *context)
 	memset(names, 0, sizeof(*names));
 	names->sink = sink;
 	names->context = context;
-	if (open_table(&names->threads, NAMES_THREADS) &&
+	if (open_table(&names->threads, NAMES_THREADS) && open_table(&names->tasks, NAMES_TASKS) &&
 	    open_table(&names->addresses, NAMES_ADDRESSES))
 		return true;
 	names_release(names);
@@ -56,6 +56,7 @@ void names_release(struct names *names)
 {
 	free(names->threads.entries);
 	free(names->addresses.entries);
+	free(names->tasks.entries);
 	memset(names, 0, sizeof(*names));
 }
 
@@ -70,6 +71,43 @@ uint32_t names_thread(struct names *names, uint64_t low, uint64_t high)
 		names->sink(names->context, NAMES_THREAD, id, text);
 	}
 	return id;
+}
+
+/* start_of - return when a thread began, in clock ticks since boot; 0: it is gone (proc(5), stat)
+ */
+static uint64_t start_of(uint32_t pid)
+{
+	char path[64], text[512], *at;
+	uint64_t start = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (!small_file_line(AT_FDCWD, path, text, sizeof(text)))
+		return 0;
+	/* Its name, which may hold anything, ends at the last bracket. */
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		start = strtoull(at, NULL, 10);
+	return start;
+}
+
+void names_task(struct names *names, uint32_t pid, uint32_t thread)
+{
+	uint32_t known = names->tasks.count;
+	char path[64], text[48];
+	uint64_t start;
+
+	/* The idle threads have no directory. */
+	if (!pid || !thread || table_id(&names->tasks, pid, thread) <= known)
+		return;
+	start = start_of(pid);
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	snprintf(text, sizeof(text), "%llu %llu",
+		 (unsigned long long)small_file_number(AT_FDCWD, path, "Tgid:"),
+		 (unsigned long long)start);
+	if (start)
+		names->sink(names->context, NAMES_TASK, pid | (uint64_t)thread << 32, text);
 }
 
 uint32_t names_address(struct names *names, uint64_t address)

@@ -18,6 +18,7 @@
 /* What exceeds these numbers has the id 0, without a name. */
 #define NAMES_THREADS	 16384u
 #define NAMES_ADDRESSES	 8192u
+#define NAMES_TASKS	 4096u
 #define NAMES_INTERRUPTS 512u
 /* Modules with named functions that are reported. */
 #define NAMES_MODULES 64u
@@ -31,7 +32,7 @@ struct names {
 	struct id_table {
 		struct id_entry *entries; /* open addressing, twice as many as may be used */
 		uint32_t most, count;
-	} threads, addresses;
+	} threads, addresses, tasks;
 	uint32_t interrupts[NAMES_INTERRUPTS];
 	size_t interrupt_count;
 };
@@ -40,6 +41,10 @@ bool names_open(struct names *names, names_sink sink, void *context);
 
 /* names_thread - return the id of a thread's name, given as its 16 bytes in two numbers */
 uint32_t names_thread(struct names *names, uint64_t low, uint64_t high);
+
+/* names_task - send which thread of which process it is that has this name, where it is still there
+ */
+void names_task(struct names *names, uint32_t pid, uint32_t thread);
 
 /* names_address - return the id of an address in the kernel */
 uint32_t names_address(struct names *names, uint64_t address);

@@ -15,7 +15,9 @@ static uint64_t field_value(const struct recorder_event *event, uint8_t field, u
 		names_interrupt(names, (uint32_t)value);
 		return value;
 	case FIELD_COMM:
-		return names_thread(names, event->e, event->f);
+		value = names_thread(names, event->e, event->f);
+		names_task(names, event->d, (uint32_t)value);
+		return value;
 	case FIELD_LOCAL:
 		return 0;
 	default:

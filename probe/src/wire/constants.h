@@ -106,13 +106,14 @@ enum window_reason {
 	REASON_COUNT = 3,
 };
 
-/* What an id names: a thread's name, a function or data, an interrupt, a thread's pid. */
+/* What an id names: a thread's name, a function, data, an interrupt, a thread's pid, a task. */
 enum name_table {
 	NAMES_THREAD = 1,
 	NAMES_FUNCTION = 2,
 	NAMES_INTERRUPT = 3,
 	NAMES_PID = 4,
-	NAMES_COUNT = 5,
+	NAMES_TASK = 5,
+	NAMES_COUNT = 6,
 };
 
 /* A load: not started, working, stopped by an error, or a command that ended by itself. */
@@ -282,7 +283,8 @@ enum recorder_kind {
 	EVENT_DEFERRED_ENTRY = 26,
 	EVENT_DEFERRED_EXIT = 27,
 	EVENT_PRIO = 28,
-	EVENT_COUNT = 29,
+	EVENT_CALLBACK = 29,
+	EVENT_COUNT = 30,
 };
 
 /* X(name, unit, doc) for each kind of load. */

@@ -372,5 +372,6 @@ const uint8_t wire_event_fields[EVENT_COUNT][WIRE_EVENT_FIELDS] = {
 	[EVENT_CALL_EXIT] = {['e' - 'a'] = FIELD_ADDRESS},
 	[EVENT_DEFERRED_ENTRY] = {['e' - 'a'] = FIELD_ADDRESS, ['f' - 'a'] = FIELD_LOCAL},
 	[EVENT_DEFERRED_EXIT] = {['f' - 'a'] = FIELD_LOCAL},
+	[EVENT_CALLBACK] = {['e' - 'a'] = FIELD_ADDRESS},
 };
 /* clang-format on */

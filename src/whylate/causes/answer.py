@@ -23,6 +23,7 @@ from whylate.causes.population import (
     locate_shares,
     recorded,
 )
+from whylate.causes.thread_names import ThreadNames
 from whylate.causes.timing import Timing, find_timings
 from whylate.causes.window.piece import Cause
 from whylate.causes.window.pieces import cut_window, stack_after_ns
@@ -139,16 +140,18 @@ def read_activations(recording: Recording) -> Iterator[TracedActivation]:
     if report is None or report.engine is None:
         return
     accounting = _Accounting(recording.manifest)
-    usual = usual_of(
-        [
-            accounting.trace(window).breakdown
-            for window in checked_windows(recording.directory, recording.manifest)
-            if window.reason == "control"
-        ]
-    )
+    control: list[Breakdown] = []
+    for window in checked_windows(recording.directory, recording.manifest):
+        breakdown = accounting.trace(window).breakdown
+        if window.reason == "control":
+            control.append(breakdown)
+        else:
+            accounting.threads.add(breakdown)
+    usual = usual_of(control)
     for window in read_windows(recording.directory):
         example = accounting.trace(window)
-        yield replace(example, breakdown=corrected(example.breakdown, usual))
+        breakdown = accounting.threads.named(corrected(example.breakdown, usual))
+        yield replace(example, breakdown=breakdown)
 
 
 def explain(
@@ -217,6 +220,7 @@ def _explain_late(
         example = accounting.trace(window)
         if key in late:
             late[key] = example.breakdown
+            accounting.threads.add(example.breakdown)
             slowest.add(example)
         else:
             control.append(example.breakdown)
@@ -224,9 +228,10 @@ def _explain_late(
         between += wanted.neither
     examples = slowest.sorted()
     usual = usual_of(control)
-    their = [corrected(activation.breakdown, usual) for activation in examples]
-    each = [corrected(activation, usual) for activation in late.values()]
-    control = [corrected(activation, usual) for activation in control]
+    named = accounting.threads.named
+    their = [named(corrected(activation.breakdown, usual)) for activation in examples]
+    each = [named(corrected(activation, usual)) for activation in late.values()]
+    control = [named(corrected(activation, usual)) for activation in control]
     late_episodes = merge_episodes(each)
     span = (
         min(account.start_ns for account in manifest.cpus),
@@ -366,14 +371,16 @@ class _Accounting:
         self._stacks_after_ns = stack_after_ns(plan.threshold_ns if plan is not None else None)
         self._takes_turns = takes_turns(manifest)
         self._thread = _threads(manifest)
+        self.threads = ThreadNames(manifest.tasks)
         # tracefs adds up what it reads: what its ring lost is in no sum.
         self._sums = manifest.recorder is not None and manifest.recorder.engine == "bpf"
 
     def trace(self, window: Window) -> TracedActivation:
-        """Cut the window of one activation into pieces."""
+        """Cut the window of one activation into pieces, whose threads have no final names yet."""
         if not self._sums:
             window = replace(window, sums=())
-        pieces = tuple(cut_window(window, self._idle_exit_ns, self._stacks_after_ns))
+        marked = self.threads.marked(window)
+        pieces = tuple(cut_window(marked, self._idle_exit_ns, self._stacks_after_ns))
         if self._takes_turns:
             pieces = tuple(
                 replace(piece, detail=EMULATORS_TURN) if piece.cause is Cause.OUTSIDE else piece

@@ -41,6 +41,8 @@ class Kind(StrEnum):
     DEFERRED_ENTRY = "deferred_entry"  # name: of a timer_list, a work item, a tasklet
     DEFERRED_EXIT = "deferred_exit"
     PRIO = "prio"  # id: thread, prio: that it inherits, or has again
+    CALLBACK = "callback"  # of RCU, at its end; id: thread, name: its function, duration_ns
+    SYSTEM_CALL = "system_call"  # id: the thread of the stack after it; name: poll, ...
 
 
 #: In place of a stack, where an interrupt interrupted user code.

@@ -138,6 +138,7 @@ def _manifest(directory: Path, decoder: JournalDecoder, counts: FrameCounts) -> 
         crashes=crashes,
         recorder=decoder.recorder.report() if decoder.recorder is not None else None,
         threads=_thread_names(decoder),
+        tasks=decoder.recorder.tasks() if decoder.recorder is not None else [],
         app_end=decoder.app_end,
         events=[events for _, events in sorted(activations.events.items())] if activations else [],
         hits=decoder.hits.reports(opening.facts),

@@ -218,6 +218,19 @@ class ThreadName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
 
 
+class TaskName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A thread that was seen with this name: of which process, and when it began.
+
+    start: in clock ticks since boot. Two entries of one pid are one thread's, which renamed itself,
+    if their starts are the same; else the pid was used again.
+    """
+
+    pid: Count
+    name: str
+    process: Count
+    start: Count
+
+
 class AppEnd(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a program that was started ended by itself: its exit status, or the signal, else 0."""
 
@@ -249,6 +262,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recorder: RecorderReport | None = None
     #: Of the app workload: the names of threads, as far as windows tell of them.
     threads: list[ThreadName] = []
+    #: Of threads in windows: which had which names, as far as they were still there.
+    tasks: list[TaskName] = []
     #: None where the program was not started, or did not end before the run did.
     app_end: AppEnd | None = None
     #: Of a benchmark: what is known of each turn beside its repetitions (repetitions.parquet).

@@ -23,6 +23,8 @@ from whylate.text import plain
 Key = tuple[Cause, str]
 #: Rows of causes; all smaller causes share one row.
 MOST_ROWS = 7
+#: Characters of a detail: a function, its module, a thread and a CPU fit.
+LONGEST_DETAIL = 160
 #: Causes in one line, and the share that each must have to be in it.
 _MOST_IN_LINE, _LEAST_IN_LINE = 3, 0.05
 #: These causes have a row, however small: they are what is not known.
@@ -63,7 +65,15 @@ class FamilyRow:
 
 def cause_name(cause: Cause, detail: str) -> str:
     """Return a cause as a person reads it: `softirq NET_RX`."""
-    return f"{cause.value} {plain(detail, 80)}".strip() if detail else cause.value
+    return f"{cause.value} {_bounded(detail)}".strip() if detail else cause.value
+
+
+def _bounded(detail: str) -> str:
+    """Return a detail of bounded length: its end, which names the thread, is never cut off."""
+    if len(detail) > LONGEST_DETAIL:
+        half = LONGEST_DETAIL // 2
+        detail = f"{detail[:half]}…{detail[-half:]}"
+    return plain(detail, LONGEST_DETAIL + 1)
 
 
 def no_answer(answer: Answer) -> str:
@@ -124,6 +134,11 @@ def notes(answer: Answer, population: Population) -> list[str]:
         "located share: where the excess latency was spent; shares sum to 100 %",
         f"▶ significant: lower 95 % bound ≥ {share}, and excess ≥ {ns} each",
     ]
+    if any(traced.thread is not None for traced in answer.worst):
+        lines.append(
+            "a program's thread is due when what it waited for is over: waiting for a lock or a "
+            "peer is in no latency"
+        )
     if answer.between:
         lines.append(
             f"{answer.between:,} recorded activations lie between the run's threshold and this "

@@ -105,12 +105,13 @@ class WindowReason(IntEnum):
 
 
 class NameTable(IntEnum):
-    """What an id names: a thread's name, a function or data, an interrupt, a thread's pid."""
+    """What an id names: a thread's name, a function, data, an interrupt, a thread's pid, a task."""
 
     THREAD = 1
     FUNCTION = 2
     INTERRUPT = 3
     PID = 4
+    TASK = 5
 
 
 class LoadState(IntEnum):
@@ -309,6 +310,8 @@ class EventKind(IntEnum):
     DEFERRED_EXIT = 27
     #: A thread inherits a priority or loses it; or that of the measured thread has changed.
     PRIO = 28
+    #: A callback of RCU, at its end, where it took more than 2 us.
+    CALLBACK = 29
 
 
 #: Kinds of loads: what their work is counted in, and what they do.

@@ -26,6 +26,10 @@ ALWAYS_INLINE struct recorder_bpf_cpu *cpu_here(void)
 	return cpu_at(bpf_get_smp_processor_id());
 }
 
+/* Per-CPU variables of the kernel; their ids are put in their place. */
+char raised_list SECTION("maps");
+char lazy_list SECTION("maps");
+
 #include "chunks.h"
 
 /* PROGRAM - a program for a tracepoint, whose body has cpu, context and now */

@@ -3,6 +3,7 @@
 #ifndef WHYLATE_RECORDER_BPF_IRQ_H
 #define WHYLATE_RECORDER_BPF_IRQ_H
 
+#include "irq_work.h"
 #include "watch.h"
 
 ALWAYS_INLINE void interrupt_entered(struct recorder_bpf_cpu *cpu, __u64 now)
@@ -67,6 +68,15 @@ PROGRAM("raw_tp/local_timer_entry", vector_entry)
 {
 	interrupt_entered(cpu, now);
 	record(cpu, now, EVENT_VECTOR_ENTRY, x86_vector(context[0]), 0, 0, 0, 0, 0);
+}
+
+/* What one function did in it has the name of that. */
+PROGRAM("raw_tp/irq_work_entry", irq_work_entry)
+{
+	(void)context;
+	interrupt_entered(cpu, now);
+	record(cpu, now, EVENT_VECTOR_ENTRY, VECTOR_IRQ_WORK, 0, 0, 0, 0, 0);
+	record_irq_work(cpu, now);
 }
 
 PROGRAM("raw_tp/local_timer_exit", vector_exit)

@@ -78,6 +78,24 @@ struct work_struct {
 	void *func;
 } KERNEL;
 
+struct llist_node {
+	struct llist_node *next;
+} KERNEL;
+
+struct llist_head {
+	struct llist_node *first;
+} KERNEL;
+
+/* Its node is its first member in every kernel whose lists have these names. */
+struct irq_work {
+	void *func;
+} KERNEL;
+
+/* What the kernel calls struct rcu_head. */
+struct callback_head {
+	void *func;
+} KERNEL;
+
 struct hrtimer_clock_base {
 	void *cpu_base; /* hrtimer_bases of its CPU */
 	__s64 offset;	/* what its clock is ahead of CLOCK_MONOTONIC */
@@ -100,7 +118,8 @@ struct cpumask {
 } KERNEL;
 
 struct pt_regs {
-	unsigned long ip; /* x86 */
+	unsigned long orig_ax; /* x86: the system call's number; -1: in none */
+	unsigned long ip;      /* x86 */
 	unsigned long sp;
 } KERNEL;
 
@@ -108,6 +127,7 @@ struct pt_regs {
 struct pt_regs___arm64 {
 	__u64 regs[31];
 	__u64 pc;
+	int syscallno; /* -1: in none */
 } KERNEL;
 
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
@@ -120,6 +140,8 @@ static __u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static long (*const bpf_get_stack)(void *context, void *to, __u32 size, __u64 flags) = (void *)67;
 static long (*const bpf_get_task_stack)(struct task_struct *task, void *to, __u32 size,
 					__u64 flags) = (void *)141;
+static void *(*const bpf_task_pt_regs)(struct task_struct *task) = (void *)175;
+static void *(*const bpf_this_cpu_ptr)(const void *variable) = (void *)154;
 static long (*const bpf_probe_read_kernel)(void *to, __u32 size, const void *from) = (void *)113;
 
 static struct task_struct *(*const bpf_task_from_pid)(int pid) = (void *)CALL_TASK_FROM_PID;

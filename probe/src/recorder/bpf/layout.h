@@ -14,6 +14,7 @@ struct recorder_config {
 	__s64 registers_at;
 	__u64 reads_kernel; /* programs may read any memory of the kernel's: not under lockdown */
 	__u64 finds_tasks;  /* programs may look a task up by its pid: Linux 6.2 */
+	__u64 shows_irq_work; /* programs know where the lists of irq_work are */
 	/* Threads whose wakings are watched: of a process, or of a name; see watched(). */
 	__u64 watch_pid;
 	__u64 watch_comm[2];
@@ -85,6 +86,10 @@ struct recorder_bpf_cpu {
 	__u64 newest;	   /* the chunk that was opened last */
 	__u64 chunks_held; /* since the start */
 
+	/* The RCU callback that runs: its function, and since when; 0: none does. */
+	__u64 callback;
+	__u64 callback_ns;
+
 	__u64 frames[STACK_ROOM]; /* scratch: too much for the stack of a program */
 
 	/* What taking a stack costs, by those that were taken, and how many were. */
@@ -102,7 +107,7 @@ struct recorder_bpf_cpu {
 	__u64 late_pid;
 	__u64 late_instruction;
 	__u64 late_words[HELPER_WORDS]; /* off its stack: the caller may be among them */
-	__u64 reserved[6];		/* to a multiple of 64 bytes */
+	__u64 reserved[4];		/* to a multiple of 64 bytes */
 
 	struct recorder_cpu shared;
 	/* struct recorder_event event[ring_mask + 1] follows. */

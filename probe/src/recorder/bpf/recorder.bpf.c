@@ -12,6 +12,7 @@
  */
 #include "irq.h"
 #include "timer.h"
+#include "rcu.h"
 #include "sched.h"
 #include "ipi.h"
 

@@ -69,6 +69,26 @@ ALWAYS_INLINE struct stack of_here(__u64 *context, struct recorder_bpf_cpu *cpu,
 	return stack;
 }
 
+/*
+ * system_call_of - return 1 + the number of the system call that a thread is in; 0: in none
+ *
+ * The end of a system call has a stack without the functions that were called. The registers with
+ * which a thread entered the kernel lie where its stack begins; of a kernel thread they mean
+ * nothing, and the host takes the number only where the stack is one of a system call.
+ */
+ALWAYS_INLINE __u64 system_call_of(struct task_struct *task)
+{
+	struct pt_regs *regs = bpf_task_pt_regs(task);
+	struct pt_regs___arm64 *arm64 = (void *)regs;
+	__u64 number = ~0ull;
+
+	if (kernel_has(regs->orig_ax))
+		number = regs->orig_ax;
+	else if (kernel_has(arm64->syscallno))
+		number = (__u64)(__s64)arm64->syscallno;
+	return number <= 0xffff ? 1 + number : 0;
+}
+
 /* put_stack - record a stack. d: what it added to the thread's latency, ns. Returns its number */
 ALWAYS_INLINE __u64 put_stack(struct recorder_bpf_cpu *cpu, struct stack stack,
 			      struct recorder_event event)
@@ -208,6 +228,7 @@ ALWAYS_INLINE void look_at_switch(__u64 *context, struct recorder_bpf_cpu *cpu,
 			      .a = STACK_SWITCH,
 			      .c = pid,
 			      .d = bpf_ktime_get_ns() - now,
+			      .f = system_call_of(prev),
 			  });
 		delayed = 0;
 	}
@@ -253,6 +274,7 @@ ALWAYS_INLINE void take_stack(struct recorder_bpf_cpu *cpu, const struct recorde
 			      .time_ns = culprit->switched_ns,
 			      .a = STACK_SWITCH,
 			      .c = culprit->pid,
+			      .f = system_call_of(task),
 			  });
 	if (!culprit->late_ns)
 		return;

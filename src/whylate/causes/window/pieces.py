@@ -81,12 +81,14 @@ from whylate.causes.window.piece import Cause, Piece, Stage
 from whylate.causes.window.running_sums import locate_lost_time
 from whylate.causes.window.stacks import (
     GOING_TO_SLEEP,
+    OF_COMPAT_CALLS,
     OF_SWITCHING,
     OF_SYSTEM_CALLS,
     OF_THE_SCHEDULER,
     OF_UNLOCKING,
     function_name,
     innermost_function,
+    place_in,
     preempted_at_once,
 )
 from whylate.causes.window.timeline import Level, Segment, Thread, cut_segments, join_adjoining
@@ -205,6 +207,8 @@ class _Rule:
         stacks = [event for event in during if event.kind is Kind.STACK]
         self._timer_stack = _last(stacks, "timer")
         self._switch_stack = _last(stacks, "switch")
+        calls = (e for e in reversed(own) if e.kind is Kind.SYSTEM_CALL and e.time_ns <= until)
+        self._call = next(calls, None)
         self._lowered_to = self._lowest_own(own)
         self._over_quota_until_ns = self._last_over_quota(own)
         self._quota = self._find_quota()
@@ -318,18 +322,32 @@ class _Rule:
             return Cause.SCHEDULING, f"from {thread.name}"
         if stack is None and self._slept(thread):
             return Cause.PREEMPTION_DISABLED, f"in {thread.name}"
-        names = [function_name(symbol) for symbol in stack.stack] if stack is not None else []
+        symbols = stack.stack if stack is not None else ()
+        names = [function_name(symbol) for symbol in symbols]
         # What lies within the scheduler is the recording itself.
-        names = names[names.index("__schedule") :] if "__schedule" in names else names
+        begin = names.index("__schedule") if "__schedule" in names else 0
+        symbols, names = symbols[begin:], names[begin:]
         if preempted_at_once(names):
             return self._preempted_at_once(segment, thread)
         # Where the kernel hides its names, how the thread came here is not known.
         if set(names) <= {"?"}:
             return Cause.UNEXPLAINED, f"in {thread.name}"
-        function = innermost_function(tuple(names), OF_THE_SCHEDULER | OF_UNLOCKING)
-        if function in OF_SYSTEM_CALLS:
-            function = "a system call"
+        function = place_in(symbols) or segment.within or self._system_call(symbols, thread)
+        if not function:
+            function = innermost_function(symbols, OF_THE_SCHEDULER | OF_UNLOCKING)
         return Cause.PREEMPTION_DISABLED, f"{function} in {thread.name}".strip()
+
+    def _system_call(self, symbols: tuple[str, ...], thread: Thread) -> str:
+        """Return the system call at whose end a thread left the CPU: `poll()`; "": at none.
+
+        The number is that with which it last entered the kernel, which the stack must show.
+        """
+        names = {function_name(symbol) for symbol in symbols}
+        if not names & (OF_SYSTEM_CALLS | {"do_syscall_64"}) or names & OF_COMPAT_CALLS:
+            return ""
+        call = self._call
+        known = call is not None and call.id == thread.pid and call.name
+        return f"{call.name}()" if call is not None and known else "a system call"
 
     def _comes_before(self, segment: Segment, thread: Thread) -> tuple[Cause, str] | None:
         """Name a thread that the scheduler prefers or treats as equal; None where it does not."""
@@ -403,7 +421,7 @@ class _Rule:
             in_switch = self._first_switch_ns <= segment.start_ns
             return Cause.INTERRUPTS_DISABLED, LONG_SWITCH if in_switch else f"in {thread.name}"
         # Where it was not late enough for a stack there is the innermost function alone.
-        function = innermost_function(stack, OF_UNLOCKING)
+        function = place_in(stack) or innermost_function(stack, OF_UNLOCKING)
         return Cause.INTERRUPTS_DISABLED, "" if function in OF_UNLOCKING else function
 
     def _went_to_sleep(self) -> bool:

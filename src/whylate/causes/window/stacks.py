@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 #: Last functions on the way into schedule() of a thread that an interrupt's end preempted.
 PREEMPTED_AT_ONCE = frozenset({
@@ -51,8 +52,110 @@ OF_SYSTEM_CALLS = frozenset({
     "el0t_64_sync",
     "el0_svc",
 })  # fmt: skip
+#: Entries of system calls of 32-bit programs, which have other numbers.
+OF_COMPAT_CALLS = frozenset({
+    "do_int80_syscall_32",
+    "do_int80_emulation",
+    "do_fast_syscall_32",
+    "do_SYSENTER_32",
+    "entry_SYSENTER_compat_after_hwframe",
+    "entry_SYSCALL_compat_after_hwframe",
+    "el0_svc_compat",
+    "el0t_32_sync",
+    "el0t_32_sync_handler",
+})  # fmt: skip
 #: Where the scheduler switches interrupts on that it had off while it switched threads.
 OF_SWITCHING = frozenset({"finish_task_switch"})
+#: Functions that call whatever was handed to them: the work is in the function that they called.
+OF_DISPATCH = frozenset({
+    "process_one_work",
+    "process_scheduled_works",
+    "worker_thread",
+    "kthread",
+    "kthread_worker_fn",
+    "ret_from_fork",
+    "ret_from_fork_asm",
+    "smpboot_thread_fn",
+    "run_ksoftirqd",
+    "irq_thread",
+    "irq_thread_fn",
+    "irq_forced_thread_fn",
+    "cpu_stopper_thread",
+    "irq_work_run",
+    "irq_work_run_list",
+    "irq_work_single",
+    "run_irq_workd",
+    "rcu_do_batch",
+    "rcu_core",
+    "rcu_core_si",
+    "rcu_cpu_kthread",
+    "rcu_nocb_cb_kthread",
+    "call_timer_fn",
+    "expire_timers",
+    "__run_timers",
+    "__run_timer_base",
+    "run_timer_base",
+    "run_timer_softirq",
+    "__hrtimer_run_queues",
+    "hrtimer_run_queues",
+    "hrtimer_run_softirq",
+    "hrtimer_interrupt",
+    "tasklet_action",
+    "tasklet_hi_action",
+    "tasklet_action_common",
+    "notifier_call_chain",
+    "atomic_notifier_call_chain",
+    "blocking_notifier_call_chain",
+    "raw_notifier_call_chain",
+    "ksys_read",
+    "ksys_write",
+})  # fmt: skip
+#: Where a thread goes to sleep, or is about to: what it did before is its callers'.
+OF_WAITING = frozenset({
+    "schedule_timeout",
+    "schedule_timeout_interruptible",
+    "schedule_timeout_uninterruptible",
+    "schedule_timeout_killable",
+    "schedule_timeout_idle",
+    "schedule_hrtimeout",
+    "schedule_hrtimeout_range",
+    "schedule_hrtimeout_range_clock",
+    "do_nanosleep",
+    "hrtimer_nanosleep",
+    "common_nsleep",
+    "common_nsleep_timens",
+    "usleep_range_state",
+    "msleep",
+    "io_schedule",
+    "io_schedule_timeout",
+    "wait_for_completion",
+    "wait_for_common",
+    "__wait_for_common",
+    "do_wait_for_common",
+    "futex_wait_queue",
+    "futex_wait_queue_me",
+    "futex_wait",
+    "__futex_wait",
+    "do_futex",
+})  # fmt: skip
+#: Beyond these, outwards, is what was interrupted, or whatever a softirq came upon.
+_BORDERS = frozenset({
+    "__do_softirq",
+    "__softirqentry_text_start",
+    "handle_softirqs",
+    "do_softirq",
+    "irq_exit_rcu",
+    "__irq_exit_rcu",
+    "common_interrupt",
+    "__irq_svc",
+    "el1_interrupt",
+    "el1h_64_irq",
+    "el1h_64_irq_handler",
+})  # fmt: skip
+#: The entries of interrupts and exceptions on x86.
+_BORDER_ENTRIES = ("asm_", "sysvec_")
+_SYSTEM_CALL = re.compile(r"__(?:x64|ia32|arm64|s390x?|riscv|se|do)_sys_(\w+)|sys_(\w+)")
+_SYSRQ = frozenset({"__handle_sysrq", "handle_sysrq", "write_sysrq_trigger"})
 #: Helpers in which interrupts are switched on for whoever called them.
 OF_UNLOCKING = frozenset({
     "_raw_spin_unlock_irqrestore",
@@ -69,6 +172,9 @@ OF_UNLOCKING = frozenset({
 })  # fmt: skip
 
 
+_COMPILERS = re.compile(r"\.(?:isra|part|constprop|cold)\b.*")
+
+
 def preempted_at_once(names: list[str]) -> bool:
     """Whether a thread with that stack left the CPU at the end of an interrupt."""
     if any(name.startswith(OF_EXCEPTIONS) for name in names):
@@ -80,7 +186,13 @@ def preempted_at_once(names: list[str]) -> bool:
 
 def function_name(symbol: str) -> str:
     """Return a symbol less its offset and module: `f+0x12/0x40 [m]` is `f`."""
-    return symbol.partition("+")[0].partition(" ")[0].partition(".isra")[0].partition(".part")[0]
+    return _COMPILERS.sub("", symbol.partition("+")[0].partition(" ")[0])
+
+
+def function_label(symbol: str) -> str:
+    """Return a function with the module that it belongs to: `f+0x12/0x40 [m]` is `f [m]`."""
+    name, module = function_name(symbol), symbol.partition(" [")[2].rstrip("]")
+    return f"{name} [{module}]" if module else name
 
 
 #: Functions of tracing itself: they stand where a section begins or ends, and are no place.
@@ -101,6 +213,43 @@ _OF_TRACING = re.compile(
 def is_of_tracing(symbol: str) -> bool:
     """Whether a function belongs to the tracer, and not to what it traced."""
     return _OF_TRACING.fullmatch(function_name(symbol)) is not None
+
+
+#: What no stack is named after, as long as it has another function.
+_GENERIC = OF_THE_SCHEDULER | OF_UNLOCKING | OF_DISPATCH | OF_WAITING | OF_SYSTEM_CALLS
+
+
+def place_in(stack: Sequence[str]) -> str:
+    """Return the function that a stack is named after, with its module; "": it has none.
+
+    It is the innermost that is neither a helper, nor a place to sleep, nor one that calls whatever
+    it is given. Of a system call of which nothing else is left it is that: `poll()`. Frames beyond
+    an interrupt, an exception or a softirq are not looked at.
+    """
+    for symbol in stack:
+        name = function_name(symbol)
+        if name in _BORDERS or name.startswith(_BORDER_ENTRIES):
+            break
+        if name in _GENERIC or name == "?" or is_of_tracing(name):
+            continue
+        return system_call_in((symbol,)) or _with_sysrq(function_label(symbol), stack)
+    return ""
+
+
+def system_call_in(stack: Sequence[str]) -> str:
+    """Return the system call that a stack shows: `poll()`; "": none."""
+    for symbol in stack:
+        if match := _SYSTEM_CALL.fullmatch(function_name(symbol)):
+            return f"{match[1] or match[2]}()"
+    return ""
+
+
+def _with_sysrq(label: str, stack: Sequence[str]) -> str:
+    """Return a function with what it was called for, where that is a command by sysrq."""
+    names = [function_name(symbol) for symbol in stack]
+    if not any(name in _SYSRQ or name.startswith("sysrq_handle_") for name in names):
+        return label
+    return f"{label} of sysrq"
 
 
 def innermost_function(stack: tuple[str, ...], helpers: frozenset[str]) -> str:

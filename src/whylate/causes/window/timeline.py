@@ -135,14 +135,13 @@ class _Cpu:
     interrupt_ns: int = 0
 
     def segment(self, start_ns: int, end_ns: int) -> Segment:
-        doing, functions = self.doing, self.functions
+        doing, functions = self.doing, self._functions()
         if self.interrupts:
             level, name = Level.INTERRUPT, self.interrupts[-1]
         elif doing.softirqs:
-            level, name, functions = Level.SOFTIRQ, doing.softirqs[-1], doing.functions
+            level, name = Level.SOFTIRQ, doing.softirqs[-1]
         else:
             level, name = (Level.THREAD if self.thread is not None else Level.UNKNOWN), ""
-            functions = doing.work
         return Segment(
             start_ns,
             end_ns,
@@ -175,8 +174,13 @@ class _Cpu:
         elif kind in (Kind.DEFERRED_ENTRY, Kind.DEFERRED_EXIT):
             self.doing.defer(event)
         else:
-            functions = self.functions if self.interrupts else self.doing.functions
-            self.doing.update(event, functions, len(self.interrupts))
+            self.doing.update(event, self._functions(), len(self.interrupts))
+
+    def _functions(self) -> list[str]:
+        """Return the functions of the innermost context."""
+        if self.interrupts:
+            return self.functions
+        return self.doing.functions if self.doing.softirqs else self.doing.work
 
     def _inherit(self, event: Event) -> None:
         if self.thread is not None and self.thread.pid == event.id:
@@ -213,6 +217,7 @@ def cut_segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) 
     """
     cut: list[Segment] = []
     nmis: list[tuple[int, int, str]] = []
+    callbacks: list[_Callback] = []
     state = _Cpu()
     at = start_ns
     latest = min((event.time_ns for event in events if event.cpu == cpu), default=start_ns)
@@ -226,10 +231,57 @@ def cut_segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) 
             at = until
         if event.kind is Kind.NMI:
             nmis.append((max(latest - event.duration_ns, start_ns), until, event.name))
+        if event.kind is Kind.CALLBACK and state.thread is not None:
+            began_ns = max(latest - event.duration_ns, start_ns)
+            callbacks.append(_Callback(began_ns, until, event.name, state.thread.pid))
         state.update(event, latest)
     if end_ns > at:
         cut.append(state.segment(at, end_ns))
-    return join_adjoining(_overlaid(cut, nmis))
+    return join_adjoining(_overlaid(list(_within_callbacks(cut, callbacks)), nmis))
+
+
+@dataclass(frozen=True, slots=True)
+class _Callback:
+    """A callback of RCU, known at its end, and the thread that it ran in or interrupted."""
+
+    start_ns: int
+    end_ns: int
+    name: str
+    pid: int
+
+
+def _within_callbacks(segments: list[Segment], callbacks: list[_Callback]) -> Iterator[Segment]:
+    """Name the callbacks of RCU in the softirq or thread that ran them; they are disjoint.
+
+    What interrupted a callback, and whoever had the CPU meanwhile, stays what it is.
+    """
+    callbacks = sorted(callbacks, key=lambda callback: callback.start_ns)
+    first = 0
+    for segment in segments:
+        while first < len(callbacks) and callbacks[first].end_ns <= segment.start_ns:
+            first += 1
+        at = segment.start_ns
+        for callback in callbacks[first:]:
+            start, end = max(callback.start_ns, at), min(callback.end_ns, segment.end_ns)
+            if callback.start_ns >= segment.end_ns:
+                break
+            if start >= end or not _runs(segment, callback):
+                continue
+            if start > at:
+                yield replace(segment, start_ns=at, end_ns=start)
+            yield replace(segment, start_ns=start, end_ns=end, within=callback.name)
+            at = end
+        if at < segment.end_ns:
+            yield replace(segment, start_ns=at)
+
+
+def _runs(segment: Segment, callback: _Callback) -> bool:
+    return (
+        segment.level in (Level.SOFTIRQ, Level.THREAD)
+        and not segment.within
+        and segment.thread is not None
+        and segment.thread.pid == callback.pid
+    )
 
 
 def _overlaid(segments: list[Segment], nmis: list[tuple[int, int, str]]) -> Iterator[Segment]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from whylate.recording.events import Event, Window
-from whylate.recording.manifest import Problem, RecorderReport
+from whylate.recording.manifest import Problem, RecorderReport, TaskName
 from whylate.recording.recorder.accounting import RecorderAccounting
 from whylate.recording.recorder.raw_events import Names, name_events
 from whylate.recording.recorder.windows import REASONS, WindowsWriter
@@ -116,6 +116,10 @@ class WindowAssembler:
     def process_names(self, pids: Iterable[int]) -> dict[int, str]:
         """Return the names of those threads of a watched program that have one."""
         return {pid: name for pid in pids if (name := self._names.process(pid)) is not None}
+
+    def tasks(self) -> list[TaskName]:
+        """Return which threads had which names."""
+        return self._names.tasks()
 
     def report(self) -> RecorderReport:
         """Return what the recorder did."""

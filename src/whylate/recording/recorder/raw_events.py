@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whylate.recording.events import USER_CODE, Event, Kind
+from whylate.recording.manifest import TaskName
+from whylate.recording.recorder.system_calls import system_call_name
 from whylate.text import shown
 from whylate.wire.constants import (
     EventKind,
@@ -33,6 +36,9 @@ _OF_USER, _PREEMPTED = int(RecorderStack.OF_USER), int(SwitchState.PREEMPTED)
 #: Bits of task_struct.__state, as the kernel's own trace writes them.
 STATES = ((0x01, "S"), (0x02, "D"), (0x04, "T"), (0x08, "t"), (0x10, "X"), (0x20, "Z"), (0x40, "P"))
 
+#: Of a task: its process and when it began.
+_TASK = re.compile(r"([0-9]{1,10}) ([0-9]{1,18})")
+
 
 @dataclass
 class Names:
@@ -48,6 +54,15 @@ class Names:
     def thread(self, number: int) -> str:
         """Return the name of a thread."""
         return self.texts.get((NameTable.THREAD, number), "?")
+
+    def tasks(self) -> list[TaskName]:
+        """Return which threads of which processes had which names, by pid."""
+        tasks = []
+        for (table, number), text in self.texts.items():
+            if table == NameTable.TASK and (match := _TASK.fullmatch(text)) is not None:
+                name = self.thread(number >> 32)
+                tasks.append(TaskName(number & 0x7FFFFFFF, name, int(match[1]), int(match[2])))
+        return sorted(tasks, key=lambda task: (task.pid, task.name))
 
     def process(self, pid: int) -> str | None:
         """Return the name of a watched program's thread by its pid; None: it is not known."""
@@ -83,7 +98,11 @@ def name_events(
             continue
         kind, name = known
         fields = name(raw, names)
-        if kind is Kind.STACK and fields["enabled"] is None:
+        if kind is Kind.STACK and raw.a == RecorderStack.SWITCH:
+            if raw.f:
+                call = system_call_name(raw.f - 1, machine)
+                events.append(Event(raw.time_ns, cpu, Kind.SYSTEM_CALL, id=raw.c, name=call))
+        elif kind is Kind.STACK and fields["enabled"] is None:
             fields["enabled"] = enables(raw.f, machine)
         event = Event(raw.time_ns, cpu, kind, **fields)
         if kind is Kind.IPI_SEND and raw.f:
@@ -220,5 +239,6 @@ _EVENT_FIELDS: Mapping[EventKind, Callable[[RawEvent, Names], _Fields]] = {
     EventKind.DEFERRED_ENTRY: _call,
     EventKind.DEFERRED_EXIT: lambda *_: {},
     EventKind.PRIO: lambda raw, _: {"id": raw.c, "prio": _prio(raw.a)},
+    EventKind.CALLBACK: lambda raw, names: {"id": raw.c, "duration_ns": raw.d, **_call(raw, names)},
 }  # fmt: skip
 _KINDS = {int(kind): (Kind[kind.name], fields) for kind, fields in _EVENT_FIELDS.items()}

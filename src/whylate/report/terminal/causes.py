@@ -66,7 +66,9 @@ def _table(columns: Iterable[tuple[str, bool]]) -> Table:
     """Return an empty table; columns: heading, and whether it holds numbers."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for heading, number in columns:
-        table.add_column(heading, justify="right" if number else "left", no_wrap=number)
+        # A long function goes on in the next line: its end may be what tells it from another.
+        table.add_column(heading, justify="right" if number else "left", no_wrap=number,
+                         overflow="ellipsis" if number else "fold")  # fmt: skip
     return table
 
 
