@@ -24,6 +24,7 @@ from whylate.wire.frame_batches import FrameBatch
 from whylate.wire.messages import (
     MESSAGES,
     AppEnded,
+    Events,
     Failed,
     LoadStarted,
     LoadWork,
@@ -31,6 +32,7 @@ from whylate.wire.messages import (
     Note,
     Progress,
     Result,
+    Window,
 )
 
 #: Notes that are kept; of more, their number.
@@ -119,8 +121,16 @@ class JournalDecoder:
         for kinds, add in self._families():
             own = batch.select(np.isin(batch.kind, kinds))
             if len(own) and not add(own):
-                for index in range(len(own)):
-                    self.add(own.frame(index))
+                self._add_alone(own)
+
+    def _add_alone(self, batch: FrameBatch) -> None:
+        for index in range(len(batch)):
+            self.add(batch.frame(index))
+
+    def _add_windows(self, batch: FrameBatch) -> bool:
+        if self.recorder is not None:
+            self.recorder.add_windows(batch, self._add_alone)
+        return True
 
     def _families(self) -> list[_Family]:
         """Return kinds of messages, and what adds many: it returns False where it adds none."""
@@ -128,6 +138,8 @@ class JournalDecoder:
         if self.activations is not None:
             families.append((BLOCK_KINDS, self.activations.add_blocks))
             families.append(([Progress.KIND], self.activations.add_progress))
+        if self.recorder is not None:
+            families.append(([Window.KIND, Events.KIND], self._add_windows))
         return families
 
     def close(self) -> None:

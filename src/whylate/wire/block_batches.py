@@ -43,7 +43,7 @@ class BlockBatch:
         """Return those of one CPU."""
         own = self.cpu == cpu
         columns = (self.cpu, self.count, self.first, self.start, self.end, self.is_stages)
-        return BlockBatch(self.raw, *(column[own] for column in columns))  # type: ignore[arg-type]
+        return BlockBatch(self.raw, *(column[own] for column in columns))
 
     def is_in_order(self, before: tuple[int, int] | None) -> bool:
         """Whether all stages follow the block that they are of. The blocks are of one CPU.

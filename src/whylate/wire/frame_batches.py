@@ -59,7 +59,8 @@ class FrameBatch:
 
     def head(self, size: int) -> Bytes:
         """Return the first bytes of each payload, uint8, shape (n, size); each has so many."""
-        return self.raw[self.start[:, None] + np.arange(size)]
+        heads: Bytes = self.raw[self.start[:, None] + np.arange(size)]
+        return heads
 
 
 class FrameBatchDecoder:
@@ -180,7 +181,7 @@ def unstuff(raw: Bytes, start: Int64s, end: Int64s) -> tuple[bytes, Int64s, Int6
 
 def _follow(raw: Bytes, out: Bytes, piece: int, at: int, end: int, sound: Bools) -> Int64s:
     """Follow the codes of one piece; return where those are that stand for nothing."""
-    codes = memoryview(raw)
+    codes = raw.data
     zeros: list[int] = []
     gone: list[int] = []
     while at < end:

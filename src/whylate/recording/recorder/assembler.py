@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+
+import numpy as np
 
 from whylate.recording.events import Event, Window
 from whylate.recording.manifest import Problem, RecorderReport
 from whylate.recording.recorder.accounting import RecorderAccounting
 from whylate.recording.recorder.raw_events import Names, name_events
+from whylate.recording.recorder.window_batches import decode_windows
 from whylate.recording.recorder.windows import REASONS, WindowsWriter
 from whylate.recording.store.journal import read_journal
 from whylate.wire.codec import WireError
 from whylate.wire.events import RawEvent, decode_events
+from whylate.wire.frame_batches import FrameBatch
 from whylate.wire.messages import Events, Message, Name, RecorderResult
 from whylate.wire.messages import Window as WindowMessage
 
 INT64_MAX = (1 << 63) - 1
 #: Events of a window: more than the rings of all CPUs hold.
 MOST_EVENTS = 1 << 20
+
+
+#: So few windows are put together one by one.
+_FEW = 8
 
 
 def read_names(journal: Path) -> Names:
@@ -66,6 +74,26 @@ class WindowAssembler:
             case _:
                 return self.accounting.add(message)
         return True
+
+    def add_windows(self, frames: FrameBatch, alone: Callable[[FrameBatch], None]) -> None:
+        """Add frames of windows and events together, where nothing in them is unusual.
+
+        alone: adds those that have to be added one by one, the last window among them: more of its
+        events may come.
+        """
+        starts = np.flatnonzero(frames.kind == WindowMessage.KIND)
+        batch = None
+        if starts.size > _FEW:
+            whole = frames.select(slice(starts[0], starts[-1]))
+            batch = decode_windows(whole, self._names, self._machine, len(REASONS) - 1)
+        if batch is None:
+            alone(frames)
+            return
+        alone(frames.select(slice(0, starts[0])))
+        self.flush()
+        self.torn += int(np.count_nonzero(~batch.whole))
+        self._writer.add_batch(batch)
+        alone(frames.select(slice(starts[-1], None)))
 
     def _begin(self, message: WindowMessage) -> None:
         self.flush()

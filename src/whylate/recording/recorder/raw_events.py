@@ -78,20 +78,30 @@ def name_events(
                 stack = (*events[-1].stack, names.function(raw.e), names.function(raw.f))
                 events[-1] = replace(events[-1], stack=tuple(name for name in stack if name))
             continue
-        known = _KINDS.get(raw.kind)
-        if known is None:
+        if event_kind(raw.kind) is None:
             continue
-        kind, name = known
-        fields = name(raw, names)
-        if kind is Kind.STACK and fields["enabled"] is None:
-            fields["enabled"] = enables(raw.f, machine)
-        event = Event(raw.time_ns, cpu, kind, **fields)
-        if kind is Kind.IPI_SEND and raw.f:
+        event = name_event(raw, cpu, names, machine)
+        if event.kind is Kind.IPI_SEND and raw.f:
             events += [replace(event, target_cpu=raw.b + bit)
                        for bit in range(raw.f.bit_length()) if raw.f >> bit & 1]  # fmt: skip
         else:
             events.append(event)
     return events
+
+
+def event_kind(number: int) -> Kind | None:
+    """Return the kind that the probe means with a number; None: it is not known, or of frames."""
+    known = _KINDS.get(number)
+    return known[0] if known is not None else None
+
+
+def name_event(raw: RawEvent, cpu: int, names: Names, machine: str) -> Event:
+    """Return one event of a known kind in words: of a stack, what was interrupted."""
+    kind, name = _KINDS[raw.kind]
+    fields = name(raw, names)
+    if kind is Kind.STACK and fields["enabled"] is None:
+        fields["enabled"] = enables(raw.f, machine)
+    return Event(raw.time_ns, cpu, kind, **fields)
 
 
 def _prio(byte: int) -> int:

@@ -118,7 +118,8 @@ class SamplesWriter:
     ) -> None:
         """Add rows that follow those already added for this CPU.
 
-        stages: int64 or int32, shape (rows that are no overruns, 3), NOT_SEEN where they were not observed.
+        stages: int64 or int32, shape (rows that are no overruns, 3), NOT_SEEN where they were not
+            observed.
         threads: of all rows of a program's threads, and of no others.
         """
         short = None if stages is None else _short_stages(rows, stages)
@@ -167,11 +168,10 @@ def _short_stages(rows: Rows, stages: Stages) -> NDArray[np.int32]:
 
     Longer times do not fit the column; the latency has them.
     """
-    if stages.dtype == np.int32:
-        seen = stages
-    else:
+    if stages.dtype != np.int32:
         fits = (stages > NOT_SEEN) & (stages <= -(NOT_SEEN + 1))
-        seen = np.where(fits, stages, NOT_SEEN).astype(np.int32)
+        stages = np.where(fits, stages, NOT_SEEN)
+    seen = stages.astype(np.int32, copy=False)
     if not rows.overrun.any():
         return seen
     filled = np.full((rows.activation.size, len(STAGES)), NOT_SEEN, np.int32)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,7 +136,7 @@ class WakeupAssembler(ActivationAssembler):
         # With overruns there are more numbers than samples.
         unusual = numbers_in(raw, edges) != np.array(blocks.count)
         cuts = [0, *(np.flatnonzero(np.diff(unusual)) + 1).tolist(), len(blocks)]
-        for first, end in zip(cuts, cuts[1:], strict=False):
+        for first, end in pairwise(cuts):
             together = blocks.cut(first, end)
             if unusual[first] or not self._pass_together(accounting, together):
                 for index in range(len(together)):
