@@ -10,7 +10,7 @@ import numpy as np
 from whylate.recording.events import Event, Window
 from whylate.recording.manifest import Problem, RecorderReport
 from whylate.recording.recorder.accounting import RecorderAccounting
-from whylate.recording.recorder.raw_events import Names, name_events
+from whylate.recording.recorder.raw_events import Names, is_possible, name_events
 from whylate.recording.recorder.window_batches import decode_windows
 from whylate.recording.recorder.windows import REASONS, WindowsWriter
 from whylate.recording.store.journal import read_journal
@@ -115,9 +115,8 @@ class WindowAssembler:
         self.torn += not whole
         events: list[Event] = []
         for cpu, raw in self._raw.items():
-            # Times that do not fit int64 are left out.
-            fit = (event for event in raw
-                   if 0 <= event.time_ns <= INT64_MAX and event.e <= INT64_MAX)  # fmt: skip
+            # What no probe keeps is left out.
+            fit = filter(is_possible, raw)
             events += name_events(fit, cpu, self._names, self._machine)
         events.sort(key=lambda event: event.time_ns)
         self._writer.add(

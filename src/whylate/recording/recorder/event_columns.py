@@ -14,15 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.events import Event, Kind
-from whylate.recording.recorder.raw_events import Names, event_kind, name_event
+from whylate.recording.recorder.raw_events import LARGEST, Names, event_kind, name_event
 from whylate.wire.constants import EventKind
 from whylate.wire.event_batches import EventBatch
 from whylate.wire.events import RawEvent
 
 Int64s = NDArray[np.int64]
 
-#: The largest a, b, c and d of events that are named together, and of e, which is a time or an id.
-_MOST = np.array([[0xFF], [0xFFFF], [0x7FFFFFFF], [0x7FFFFFFF], [(1 << 63) - 1]], np.uint64)
+_LARGEST = np.array(LARGEST, np.uint64)[:, np.newaxis]
 #: Which field is a length of time, which is no part of a name.
 _LENGTHS = {EventKind.NMI: 4, EventKind.STEAL: 4, EventKind.STACK: 3}
 
@@ -54,7 +53,7 @@ def name_batch(
     window, cpu: int64, shape (messages,), of each message. None where a number is larger than any
     of a board: such events are named one by one.
     """
-    if (batch.fields[:5] > _MOST).any():
+    if (batch.fields[: len(LARGEST)] > _LARGEST).any():
         return None
     # Events of one CPU in a window belong together, as frames do to their stack.
     pairs = window * (int(cpu.max(initial=0)) + 1) + cpu

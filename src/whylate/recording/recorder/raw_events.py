@@ -34,6 +34,16 @@ _OF_USER, _PREEMPTED = int(RecorderStack.OF_USER), int(SwitchState.PREEMPTED)
 STATES = ((0x01, "S"), (0x02, "D"), (0x04, "T"), (0x08, "t"), (0x10, "X"), (0x20, "Z"), (0x40, "P"))
 
 
+#: The largest a, b, c, d and e of an event: what the probe keeps them in (struct recorder_event),
+#: and for c, a thread or an interrupt, and e, a time or the id of a name, what the columns hold.
+LARGEST = (0xFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, (1 << 63) - 1)
+
+
+def is_possible(raw: RawEvent) -> bool:
+    """Whether a probe can have kept such an event."""
+    return all(number <= most for number, most in zip(raw[2:7], LARGEST, strict=True))
+
+
 @dataclass
 class Names:
     """What ids mean, gathered from a run's name messages."""
