@@ -103,12 +103,12 @@ _ROW = np.dtype(
 
 def _rows_at(rows: NumberedRows, numbers: NDArray[np.int64]) -> NDArray[np.void]:
     """Return the row of each number, zeros where it is lacking."""
-    found = np.zeros(numbers.size, _ROW)
+    rows_of = np.zeros(numbers.size, _ROW)
     at = np.searchsorted(numbers, rows.number)
-    found["there"][at] = True
-    found["due_ns"][at] = rows.due_ns
-    found["latency_ns"][at], found["overrun"][at] = rows.latency_ns, rows.overrun
-    return found
+    rows_of["there"][at] = True
+    rows_of["due_ns"][at] = rows.due_ns
+    rows_of["latency_ns"][at], rows_of["overrun"][at] = rows.latency_ns, rows.overrun
+    return rows_of
 
 
 def _activation(
@@ -137,7 +137,7 @@ class _Rows:
             self.waiting = piece
         return True
 
-    def take(self, last: int) -> NumberedRows:
+    def cut_to(self, last: int) -> NumberedRows:
         """Return the rows that wait, up to a number."""
         end = int(np.searchsorted(self.waiting.number, last, side="right"))
         taken, self.waiting = self.waiting.cut(0, end), self.waiting.cut(end, None)
@@ -151,7 +151,7 @@ def _side_by_side(first: _Rows, second: _Rows) -> Iterator[tuple[NumberedRows, N
         if not waiting:
             return
         last = min(int(rows.waiting.number[-1]) for rows in waiting)
-        yield first.take(last), second.take(last)
+        yield first.cut_to(last), second.cut_to(last)
 
 
 @dataclass(frozen=True)

@@ -96,9 +96,9 @@ def _events_at(numbers: NDArray[np.uint64], end: Int64s, count: Int64s) -> Int64
     """Return which number each event begins with, int64; None where they are not just so many.
 
     end: the number after those of each message, which may have 0 or more `count` events. The first
-    events of all messages are found together, then the second ones, and so on.
+    events of all messages are begins_at together, then the second ones, and so on.
     """
-    found = np.empty(int(count.sum()), np.int64)
+    begins_at = np.empty(int(count.sum()), np.int64)
     first = np.cumsum(count) - count
     order = np.argsort(-count, kind="stable")
     longest = int(count.max(initial=0))
@@ -111,12 +111,12 @@ def _events_at(numbers: NDArray[np.uint64], end: Int64s, count: Int64s) -> Int64
     at, place = begins[order], first[order]
     for number, live in enumerate(with_more.tolist()):
         at = at[:live]
-        found[place[:live] + number] = at
+        begins_at[place[:live] + number] = at
         at = np.minimum(at + length[at], numbers.size)
         after[order[:live]] = at
-    if (after != end).any() or (numbers[found + 1] >= _SENT.size).any():
+    if (after != end).any() or (numbers[begins_at + 1] >= _SENT.size).any():
         return None
-    return found
+    return begins_at
 
 
 def _fields(numbers: NDArray[np.uint64], at: Int64s) -> NDArray[np.uint64]:

@@ -1,7 +1,7 @@
 """Many frames at once: the same as whylate.wire.frame cuts one at a time, for files of hours.
 
 A frame alone takes longer to cut and to check than its bytes do. Here the zeros between frames are
-found in one pass, and the chains of COBS codes of all frames of a piece are followed side by side.
+match in one pass, and the chains of COBS codes of all frames of a piece are followed side by side.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ class FrameBatchDecoder:
         """Return the frames that begin so, and what is too long to be one."""
         picked = []
         at = 0
-        for found in begins.finditer(data):
-            start = found.start() - 1
+        for match in begins.finditer(data):
+            start = match.start() - 1
             if start >= at and (start == 0 or not data[start - 1]):
                 at = data.index(b"\0", start) + 1
                 picked.append(data[start:at])

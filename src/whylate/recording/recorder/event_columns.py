@@ -116,8 +116,8 @@ def _stacks(
     own = (last >= 0) & (series[last] == series[frames]) & (kind[last] == EventKind.STACK)
     functions: dict[int, str] = {0: ""}
     stacks: dict[int, list[str]] = {}
-    owners, found = last[own].tolist(), fields[4:, frames[own]].T.tolist()
-    for owner, pair in zip(owners, found, strict=True):
+    owners, pairs = last[own].tolist(), fields[4:, frames[own]].T.tolist()
+    for owner, pair in zip(owners, pairs, strict=True):
         for number in pair:
             if number not in functions:
                 functions[number] = names.function(number)
