@@ -174,6 +174,9 @@ def stretches(rng: np.random.Generator, cpus: int, each: int) -> Iterator[list[S
         for cpu in range(cpus):
             rows = min(STRETCH, each - first[cpu])
             stretch = make_stretch(rng, cpu, first[cpu], max(rows - 30, 1))
+            if stretch.end > each:
+                # Stalls in the last stretch that would go beyond the end.
+                stretch = replace(stretch, followers=np.zeros_like(stretch.followers))
             # Where overruns are few the stretch ends early: the rest is dropped, once in a while.
             dropped = 500 if rng.random() < 0.01 and rows == STRETCH else 0
             first[cpu] = stretch.end + dropped

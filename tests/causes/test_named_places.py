@@ -27,11 +27,10 @@ AT_THE_END = (
 
 def _stacked(*stack: str, call: tuple[int, str] | None = None) -> list[Piece]:
     """The pieces of an activation that waited for `make`, with its stack, and a system call."""
-    extra: list[Event] = [event(901, Kind.STACK, id=20, name="switch", stack=stack)]
-    if call is not None:
-        extra.append(event(902, Kind.SYSTEM_CALL, id=call[0], name=call[1]))
+    pid, name = call or (20, "")
+    taken = event(901, Kind.STACK, id=pid, name="switch", stack=stack, prev_state=name)
     made = busy_window()
-    events = sorted([*made.events, *extra], key=lambda each: each.time_ns)
+    events = sorted([*made.events, taken], key=lambda each: each.time_ns)
     return cut_window(replace(made, events=tuple(events)), {}, 100)
 
 
@@ -159,11 +158,10 @@ def test_a_system_call_is_named_by_the_numbers_of_its_machine() -> None:
     assert system_call_name(7, "armv7l") == ""
     assert system_call_name(9999, "x86_64") == ""
     raw = [RawEvent(5, EventKind.STACK, RecorderStack.SWITCH, 0, 20, 0, 0, 1 + 7)]
-    named, stack = name_events(raw, 0, Names(), "x86_64")
-    assert (named.kind, named.id, named.name) == (Kind.SYSTEM_CALL, 20, "poll")
-    assert (stack.kind, stack.enabled) == (Kind.STACK, None)
+    (stack,) = name_events(raw, 0, Names(), "x86_64")
+    assert (stack.kind, stack.id, stack.prev_state) == (Kind.STACK, 20, "poll")
     raw = [RawEvent(5, EventKind.STACK, RecorderStack.SWITCH, 0, 20, 0, 0, 0)]
-    assert [event.kind for event in name_events(raw, 0, Names(), "x86_64")] == [Kind.STACK]
+    assert [each.prev_state for each in name_events(raw, 0, Names(), "x86_64")] == [""]
 
 
 def test_a_callback_arrives_with_its_function_and_length() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
+import numpy as np
 
 from whylate.recording.hits import HitAssembler
 from whylate.recording.load_rates import LoadAccounting
@@ -16,23 +17,31 @@ from whylate.recording.workloads.activations.assembler import Sink
 from whylate.recording.workloads.activations.registry import activation_assembler
 from whylate.recording.workloads.benchmarks import CounterPlan, with_counter_name
 from whylate.text import shown
+from whylate.wire.block_batches import BLOCK_KINDS
 from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame
+from whylate.wire.frame_batches import FrameBatch
 from whylate.wire.messages import (
     MESSAGES,
     AppEnded,
+    Events,
     Failed,
     LoadStarted,
     LoadWork,
     Message,
     Note,
+    Progress,
     Result,
+    Window,
 )
 
 #: Notes that are kept; of more, their number.
 MOST_NOTES = 200
 #: Notes of the probe that make its samples untrustworthy.
 FATAL_NOTES = {"late-start", "moved", "hides-idle", "gaps"}
+
+
+_Family = tuple[Sequence[int], Callable[[FrameBatch], bool]]
 
 
 class JournalDecoder:
@@ -94,6 +103,44 @@ class JournalDecoder:
                 self._message(MESSAGES[frame.kind].unpack(frame.payload))
         except (WireError, msgspec.ValidationError, msgspec.DecodeError):
             self._malformed += 1
+
+    def add_batch(self, batch: FrameBatch) -> None:
+        """Add frames. Of the most frequent kinds, those between two others are added together."""
+        kinds = [kind for family, _ in self._families() for kind in family]
+        others = np.flatnonzero(~np.isin(batch.kind, kinds)).tolist()
+        at = 0
+        for index in [*others, len(batch)]:
+            if index > at:
+                self._add_together(batch.select(slice(at, index)))
+            if index < len(batch):
+                self.add(batch.frame(index))
+            at = index + 1
+
+    def _add_together(self, batch: FrameBatch) -> None:
+        """Add frames of frequent kinds: one family does not depend on another."""
+        for kinds, add in self._families():
+            own = batch.select(np.isin(batch.kind, kinds))
+            if len(own) and not add(own):
+                self._add_alone(own)
+
+    def _add_alone(self, batch: FrameBatch) -> None:
+        for index in range(len(batch)):
+            self.add(batch.frame(index))
+
+    def _add_windows(self, batch: FrameBatch) -> bool:
+        if self.recorder is not None:
+            self.recorder.add_windows(batch, self._add_alone)
+        return True
+
+    def _families(self) -> list[_Family]:
+        """Return kinds of messages, and what adds many: it returns False where it adds none."""
+        families: list[_Family] = []
+        if self.activations is not None:
+            families.append((BLOCK_KINDS, self.activations.add_blocks))
+            families.append(([Progress.KIND], self.activations.add_progress))
+        if self.recorder is not None:
+            families.append(([Window.KIND, Events.KIND], self._add_windows))
+        return families
 
     def close(self) -> None:
         """Pass on what waits."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from whylate.recording.manifest import Manifest
 from whylate.recording.repetitions import PLACE, Repetitions
-from whylate.recording.samples import CpuSamples
+from whylate.recording.samples import Numbered, NumberedRows
 from whylate.recording.workloads.point_names import point_names
 
 #: Facts that differ between any two boots.
@@ -46,7 +46,7 @@ class Parting:
 
 
 def partings(
-    first: Sequence[CpuSamples], second: Sequence[CpuSamples], context: int = 3
+    first: Sequence[Numbered], second: Sequence[Numbered], context: int = 3
 ) -> list[Parting]:
     """Return where two runs part, a parting for each CPU that differs, the earliest first.
 
@@ -65,27 +65,36 @@ def partings(
 
 
 def _parting(
-    cpu: int, first: CpuSamples | None, second: CpuSamples | None, context: int
+    cpu: int, first: Numbered | None, second: Numbered | None, context: int
 ) -> Parting | None:
-    both = [series for series in (first, second) if series is not None]
-    numbers = np.unique(np.concatenate([series.activation for series in both]))
-    left, right = _rows(first, numbers), _rows(second, numbers)
-    same = ("there", "latency_ns", "overrun")
-    where = np.flatnonzero(np.any([left[name] != right[name] for name in same], axis=0))
-    if not where.size:
+    around: list[tuple[int, Activation]] = []
+    rows = differing = 0
+    at: int | None = None
+    for left, right in _side_by_side(_Rows(first), _Rows(second)):
+        same = np.array_equal(left.number, right.number)
+        numbers = left.number if same else np.union1d(left.number, right.number)
+        pair = _rows_at(left, numbers), _rows_at(right, numbers)
+        where = np.flatnonzero(np.any([pair[0][name] != pair[1][name] for name in _SAME], axis=0))
+        if at is None and where.size:
+            at = rows + int(where[0])
+        # Until they part the last ones are kept, and then as many as are shown behind.
+        end = rows + numbers.size
+        low = end - context if at is None else at - context
+        high = end if at is None else min(end, at + context + 1)
+        around = [(row, activation) for row, activation in around if row >= low]
+        around += [
+            (row, _activation(numbers, pair, row - rows)) for row in range(max(rows, low), high)
+        ]
+        rows = end
+        differing += where.size
+    if at is None:
         return None
-    at = int(where[0])
-    due_ns = np.where(left["there"], left["due_ns"], right["due_ns"])
-
-    def activation(i: int) -> Activation:
-        latencies = (int(rows["latency_ns"][i]) if rows["there"][i] else None
-                     for rows in (left, right))  # fmt: skip
-        return Activation(int(numbers[i]), int(due_ns[i]), *latencies)
-
-    near = range(max(0, at - context), min(numbers.size, at + context + 1))
-    return Parting(cpu, activation(at), tuple(activation(i) for i in near), at, int(where.size))
+    parted = next(activation for row, activation in around if row == at)
+    return Parting(cpu, parted, tuple(activation for _, activation in around), at, differing)
 
 
+#: What is the same of an activation that is the same in both recordings.
+_SAME = ("there", "latency_ns", "overrun")
 #: Of an activation by its number; there: whether a run has it. due_ns: since the CPU's first was
 #: due; of a program's activations since the CPU was watched.
 _ROW = np.dtype(
@@ -93,15 +102,58 @@ _ROW = np.dtype(
 )
 
 
-def _rows(series: CpuSamples | None, numbers: NDArray[np.int64]) -> NDArray[np.void]:
-    """Return the row of each number, zeros where the series lacks it."""
-    rows = np.zeros(numbers.size, _ROW)
-    if series is not None:
-        at = np.searchsorted(numbers, series.activation)
-        rows["there"][at] = True
-        rows["due_ns"][at] = series.due_ns - series.start_ns
-        rows["latency_ns"][at], rows["overrun"][at] = series.latency_ns, series.overrun
-    return rows
+def _rows_at(rows: NumberedRows, numbers: NDArray[np.int64]) -> NDArray[np.void]:
+    """Return the row of each number, zeros where it is lacking."""
+    rows_of = np.zeros(numbers.size, _ROW)
+    all_of_them = rows.number.size == numbers.size
+    at = slice(None) if all_of_them else np.searchsorted(numbers, rows.number)
+    rows_of["there"][at] = True
+    rows_of["due_ns"][at] = rows.due_ns
+    rows_of["latency_ns"][at], rows_of["overrun"][at] = rows.latency_ns, rows.overrun
+    return rows_of
+
+
+def _activation(
+    numbers: NDArray[np.int64], pair: tuple[NDArray[np.void], NDArray[np.void]], index: int
+) -> Activation:
+    left, right = pair
+    due_ns = left["due_ns"][index] if left["there"][index] else right["due_ns"][index]
+    latencies = (int(rows["latency_ns"][index]) if rows["there"][index] else None for rows in pair)
+    return Activation(int(numbers[index]), int(due_ns), *latencies)
+
+
+class _Rows:
+    """The rows of a CPU in the order of their numbers, which are taken piece by piece."""
+
+    def __init__(self, series: Numbered | None) -> None:
+        self._pieces = iter(()) if series is None else series.numbered()
+        none = np.zeros(0, np.int64)
+        self.waiting = NumberedRows(none, none, none, none.astype(np.bool_))
+
+    def fill(self) -> bool:
+        """Whether any row waits, after reading some more where none did."""
+        while not self.waiting.number.size:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return False
+            self.waiting = piece
+        return True
+
+    def cut_to(self, last: int) -> NumberedRows:
+        """Return the rows that wait, up to a number."""
+        end = int(np.searchsorted(self.waiting.number, last, side="right"))
+        taken, self.waiting = self.waiting.cut(0, end), self.waiting.cut(end, None)
+        return taken
+
+
+def _side_by_side(first: _Rows, second: _Rows) -> Iterator[tuple[NumberedRows, NumberedRows]]:
+    """Yield the rows of both of a stretch of numbers, and so on, so that no number is cut off."""
+    while True:
+        waiting = [rows for rows in (first, second) if rows.fill()]
+        if not waiting:
+            return
+        last = min(int(rows.waiting.number[-1]) for rows in waiting)
+        yield first.cut_to(last), second.cut_to(last)
 
 
 @dataclass(frozen=True)

@@ -35,14 +35,15 @@ class Kind(StrEnum):
     IPI_SEND = "ipi_send"  # target_cpu, name: callback
     FAULT = "fault"  # id: thread
     STEAL = "steal"  # duration_ns: taken by the hypervisor since steal was last looked at
-    STACK = "stack"  # name: "timer" or "switch"; stack; enabled; duration_ns: of taking it
+    STACK = (
+        "stack"  # name: "timer" or "switch"; enabled, prev_state; duration_ns: of taking it
+    )
     CALL_ENTRY = "call_entry"  # a function called from another CPU; name
     CALL_EXIT = "call_exit"  # name
     DEFERRED_ENTRY = "deferred_entry"  # name: of a timer_list, a work item, a tasklet
     DEFERRED_EXIT = "deferred_exit"
     PRIO = "prio"  # id: thread, prio: that it inherits, or has again
     CALLBACK = "callback"  # of RCU, at its end; id: thread, name: its function, duration_ns
-    SYSTEM_CALL = "system_call"  # id: the thread of the stack after it; name: poll, ...
 
 
 #: In place of a stack, where an interrupt interrupted user code.
@@ -64,7 +65,8 @@ class Event:
     prev_id: int = 0
     prev_prio: int = 0
     #: "R" where the previous thread was preempted, else the letter of its new state. Of a waking:
-    #: the letter of the state that it ends; empty: not known.
+    #: the letter of the state that it ends. Of a stack at a switch: the system call that its thread
+    #: is in, as `poll`. Empty: not known.
     prev_state: str = ""
     target_cpu: int = -1
     duration_ns: int = 0

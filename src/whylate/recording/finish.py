@@ -32,7 +32,7 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.recorder.assembler import WindowAssembler, read_names
 from whylate.recording.recorder.windows import windows_writer
 from whylate.recording.store import journal as journal_file
-from whylate.recording.store.journal import OPENING, Closing, Opening, read_journal
+from whylate.recording.store.journal import OPENING, Closing, Opening, read_batches, read_journal
 from whylate.recording.store.repetitions import write_repetitions
 from whylate.recording.store.samples import samples_writer
 from whylate.recording.workloads.activations.accounting import CpuAccounting
@@ -54,12 +54,12 @@ def finish(directory: Path) -> Manifest:
     """
     journal = directory / journal_file.NAME
     opening = _opening(directory)
-    frames, counts = read_journal(journal)
+    batches, counts = read_batches(journal)
     try:
         with contextlib.ExitStack() as files:
             decoder = _decoder(directory, opening, files)
-            for frame in frames:
-                decoder.add(frame)
+            for batch in batches:
+                decoder.add_batch(batch)
             decoder.close()
         if decoder.repetitions is not None:
             assembler = decoder.repetitions

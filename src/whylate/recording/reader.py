@@ -19,11 +19,11 @@ from whylate.recording.finish import MANIFEST, finish, newer_schema
 from whylate.recording.imported.recording import is_imported
 from whylate.recording.manifest import SCHEMA_VERSION, Manifest
 from whylate.recording.repetitions import Repetitions
-from whylate.recording.samples import Activations, CpuSamples
+from whylate.recording.samples import Activations, CpuSamples, Numbered
 from whylate.recording.store import journal
 from whylate.recording.store.repetitions import read_repetitions
 from whylate.recording.store.samples import NAME
-from whylate.recording.store.samples_reader import read_samples, read_series
+from whylate.recording.store.samples_reader import read_numbered, read_samples, read_series
 from whylate.recording.workloads.activations import ActivationWorkload
 
 #: A larger file is no manifest.
@@ -58,6 +58,13 @@ class Recording:
         path, activations = self._samples_file()
         app = activations.target is not None
         return read_series(path, self.manifest.cpus, activations.interval_ns, app=app)
+
+    @cached_property
+    def numbered(self) -> Sequence[Numbered]:
+        """The same, for reading them in the order of their numbers."""
+        path, activations = self._samples_file()
+        app = activations.target is not None
+        return read_numbered(path, self.manifest.cpus, activations.interval_ns, app=app)
 
     def _samples_file(self) -> tuple[Path, ActivationWorkload]:
         activations = self.manifest.plan.activations

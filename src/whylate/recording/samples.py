@@ -75,10 +75,6 @@ class Activations(Protocol):
     def staged(self) -> bool:
         """Whether a stage of any activation was recorded."""
 
-    @property
-    def woken(self) -> Woken | None:
-        """When a program's activations were due, and whose they are; None of another workload."""
-
     def chunks(self, first: int = 0, end: int | None = None) -> Iterator[tuple[Int64s, Bools]]:
         """Yield latencies of rows first to end - 1, int64 ns, and whether each is an overrun."""
 
@@ -86,6 +82,9 @@ class Activations(Protocol):
         self, stage: Stage, first: int = 0, end: int | None = None
     ) -> Iterator[NDArray[np.int32]]:
         """Yield when rows first to end - 1 reached a stage, int32 ns since due, or NOT_SEEN."""
+
+    def thread_chunks(self) -> Iterator[NDArray[np.int32]]:
+        """Yield whose a program's activations are, int32 pids; of another workload nothing."""
 
     def exceeding(self, limit_ns: int, *, overruns: bool = False) -> tuple[Int64s, Int64s, Bools]:
         """Return the rows above a limit, int64, sorted; their latencies; which are overruns.
@@ -104,6 +103,42 @@ class Activations(Protocol):
 
     def of_thread(self, pid: int) -> Activations:
         """Return the activations of one thread of a program; all of another workload's."""
+
+
+@dataclass(frozen=True)
+class NumberedRows:
+    """Activations of one CPU in the order of their numbers.
+
+    number: int64, shape (n,), increasing. due_ns: int64, since the CPU was first watched.
+    latency_ns: int64. overrun: bool.
+    """
+
+    number: Int64s
+    due_ns: Int64s
+    latency_ns: Int64s
+    overrun: Bools
+
+    def cut(self, first: int, end: int | None) -> NumberedRows:
+        """Return rows first to end - 1."""
+        rows = slice(first, end)
+        return NumberedRows(
+            self.number[rows], self.due_ns[rows], self.latency_ns[rows], self.overrun[rows]
+        )
+
+
+class Numbered(Protocol):
+    """The activations of one CPU, in memory or on disk, that are read by their numbers."""
+
+    @property
+    def cpu(self) -> int:
+        """Its number."""
+
+    @property
+    def size(self) -> int:
+        """Activations."""
+
+    def numbered(self) -> Iterator[NumberedRows]:
+        """Yield all rows in the order of their numbers, some at a time."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +209,24 @@ class CpuSamples:
                 yield np.full(rows.stop - rows.start, NOT_SEEN, np.int32)
             else:
                 yield self.stages.named(stage)[rows]
+
+    def thread_chunks(self) -> Iterator[NDArray[np.int32]]:
+        """Yield whose a program's activations are."""
+        if self.woken is not None:
+            for rows in _slices(0, self.size):
+                yield self.woken.pid[rows]
+
+    def numbered(self) -> Iterator[NumberedRows]:
+        """Yield all rows in the order of their numbers."""
+        order = np.argsort(self.activation, kind="stable")
+        for rows in _slices(0, self.size):
+            these = order[rows]
+            yield NumberedRows(
+                self.activation[these],
+                self.due_of(these) - self.start_ns,
+                self.latency_ns[these],
+                self.overrun[these],
+            )
 
     def exceeding(self, limit_ns: int, *, overruns: bool = False) -> tuple[Int64s, Int64s, Bools]:
         """Return rows above a limit, and all overruns if asked for."""

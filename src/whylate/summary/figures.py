@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
 from whylate.recording.manifest import CpuAccount, Manifest
 from whylate.recording.samples import Activations
-from whylate.stats.run.cpu_series import CpuSeries, latencies, time_blocks
+from whylate.stats.run.cpu_series import CpuSeries, time_blocks
 from whylate.stats.run.dependence import block_count
 from whylate.stats.run.extremes import NoExceedance
 from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
@@ -152,14 +152,16 @@ def slowest_threads(manifest: Manifest, series: Sequence[Activations]) -> list[T
 
 def _worst(series: Sequence[Activations]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the threads, int32, sorted, and the longest latency of each, int64 ns."""
-    own = [cpu for cpu in series if cpu.woken is not None]
-    if not own:
-        return np.empty(0, np.int32), np.empty(0, np.int64)
-    pid = np.concatenate([cpu.woken.pid for cpu in own if cpu.woken is not None])
-    pids, thread = np.unique(pid, return_inverse=True)
-    worst_ns = np.full(pids.size, np.iinfo(np.int64).min)
-    np.maximum.at(worst_ns, thread, np.concatenate([latencies(cpu, 0, cpu.size) for cpu in own]))
-    return pids, worst_ns
+    worst: dict[int, int] = {}
+    for cpu in series:
+        for (latency_ns, _), own in zip(cpu.chunks(), cpu.thread_chunks(), strict=False):
+            pids, thread = np.unique(own, return_inverse=True)
+            longest = np.full(pids.size, np.iinfo(np.int64).min)
+            np.maximum.at(longest, thread, latency_ns)
+            for pid, latency in zip(pids.tolist(), longest.tolist(), strict=True):
+                worst[pid] = max(worst.get(pid, latency), latency)
+    threads = sorted(worst)
+    return np.array(threads, np.int32), np.array([worst[pid] for pid in threads], np.int64)
 
 
 def _thread_figures(pid: int, name: str | None, series: Sequence[Activations]) -> ThreadFigures:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,33 +69,78 @@ def decode_rows(numbers: NDArray[np.uint64], count: int, block: str) -> NDArray[
 
 
 def decode_block_rows(
-    data: Sequence[bytes], counts: Sequence[int], block: str
-) -> NDArray[np.int64] | None:
+    raw: NDArray[np.uint8], edges: NDArray[np.int64], counts: NDArray[np.int64], block: str
+) -> NDArray[Any] | None:
     """Return the rows of several blocks at once, each as decode_rows() has them, one after another.
 
+    raw: their bytes, one block behind the other; edges: int64, shape (blocks,), where each ends;
+    counts: int64, shape (blocks,), of their rows. Rows of short "maybe" numbers are int32.
     None where any block is not just its rows: then each has to be looked at alone.
     """
-    raw = np.frombuffer(b"".join(data), np.uint8)
-    edges = np.cumsum([len(part) for part in data])
-    rows = np.array(counts, np.int64)
+    encodings = BLOCKS[block]
     if (
         raw.size == 0
-        or not rows.all()
-        or not (numbers_in(raw, edges) == rows * _width(block)).all()
+        or not counts.all()
+        or not (numbers_in(raw, edges) == counts * len(encodings)).all()
     ):
         return None
     try:
-        numbers = decode_numbers(raw)
+        short = decode_short_numbers(raw)
+        if short is not None and set(encodings) == {"maybe"}:
+            return _maybe(short).reshape(-1, len(encodings))
+        if short is not None and encodings == ("step",):
+            joined = np.cumsum(_signed(short), dtype=np.int64)[:, np.newaxis]
+        else:
+            joined = decode_rows(decode_numbers(raw), int(counts.sum()), block)
     except WireError:
         return None
-    joined = decode_rows(numbers, int(rows.sum()), block)
-    first = np.cumsum(rows) - rows
-    for column, encoding in enumerate(BLOCKS[block]):
+    first = np.cumsum(counts) - counts
+    for column, encoding in enumerate(encodings):
         if encoding == "step":
             # Each block counts from zero.
             before = np.where(first > 0, joined[first - 1, column], 0)
-            joined[:, column] -= np.repeat(before, rows)
+            joined[:, column] -= np.repeat(before, counts)
     return joined
+
+
+def decode_short_numbers(raw: NDArray[np.uint8]) -> NDArray[np.uint32] | None:
+    """Return the LEB128 numbers in data, uint32; None where any has more than 4 bytes.
+
+    As decode_numbers(), which see; the four bytes up to the end of each number are read as one
+    word, whose septets are then moved together, pairs first. The last number is not cut.
+    """
+    ends = np.flatnonzero(raw < 0x80)
+    # How far the bytes of the number before have to be shifted out of the word.
+    spare = np.empty(ends.size, np.int64)
+    spare[:1] = 3 - ends[:1]
+    np.subtract(ends[:-1] + 4, ends[1:], out=spare[1:])
+    if spare.min(initial=0) < 0:
+        return None
+    before = np.concatenate((np.zeros(3, np.uint8), raw))
+    words = np.ndarray((raw.size,), "<u4", before.data, strides=(1,))
+    numbers: NDArray[np.uint32] = words.take(ends)
+    numbers >>= (spare << 3).astype(np.uint32)
+    for low, high, step in ((0x007F007F, 0x7F007F00, 1), (0x3FFF, 0x3FFF0000, 2)):
+        upper = numbers & np.uint32(high)
+        upper >>= np.uint32(step)
+        numbers &= np.uint32(low)
+        numbers |= upper
+    return numbers
+
+
+def _maybe(numbers: NDArray[np.uint32]) -> NDArray[np.int32]:
+    """Return short "maybe" numbers, int32: NOT_SEEN, or what zigzag made unsigned."""
+    values = _signed(numbers - np.uint32(1))
+    values[numbers == 0] = NOT_SEEN
+    return values
+
+
+def _signed(zigzag: NDArray[np.uint32]) -> NDArray[np.int32]:
+    """Return the numbers that zigzag made unsigned, int32; the argument is used up."""
+    values = (zigzag >> np.uint32(1)).view(np.int32)
+    zigzag &= np.uint32(1)
+    values ^= -zigzag.view(np.int32)
+    return values
 
 
 def numbers_in(raw: NDArray[np.uint8], edges: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -106,7 +151,3 @@ def numbers_in(raw: NDArray[np.uint8], edges: NDArray[np.int64]) -> NDArray[np.i
     last = raw[np.maximum(edges - 1, 0)] < 0x80
     count = np.diff(np.searchsorted(np.flatnonzero(raw < 0x80), edges), prepend=0)
     return np.where(last, count, -1)
-
-
-def _width(block: str) -> int:
-    return len(BLOCKS[block])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +14,6 @@ from whylate.wire.messages import Samples
 
 #: Rows that a block may become: 3.5 minutes of overruns at 50 µs, and about 200 MB to make them.
 MAX_ROWS = 1 << 22
-#: Bytes of a number that are not its last.
-_CONTINUED = bytes(range(0x80, 0x100))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +76,23 @@ def _with_overruns(
     )
 
 
-def decode_sample_blocks(blocks: Sequence[Samples], end: int) -> Rows | None:
+def decode_sample_blocks(
+    first: NDArray[np.int64],
+    count: NDArray[np.int64],
+    raw: NDArray[np.uint8],
+    edges: NDArray[np.int64],
+    end: int,
+) -> Rows | None:
     """Return the rows of consecutive blocks of a CPU, as decode_samples() has those of each.
 
-    None where they are not all without overruns, in order, and below end: then each has to be
-    looked at alone.
+    first, count: of each block; raw: their data, and edges: where that of each ends; all int64,
+    shape (blocks,). None where they are not all without overruns, in order, and below end: then
+    each has to be looked at alone.
     """
-    count = np.array([block.count for block in blocks], np.int64)
-    if max(block.first + block.count for block in blocks) > min(end, INT64_MAX):
+    end = min(end, INT64_MAX)
+    if (first > end - count).any() or (first[1:] < (first + count)[:-1]).any():
         return None
-    first = np.array([block.first for block in blocks], np.int64)
-    if (first[1:] < (first + count)[:-1]).any():
-        return None
-    latency_ns = decode_block_rows(
-        [block.data for block in blocks], [block.count for block in blocks], "samples"
-    )
+    latency_ns = decode_block_rows(raw, edges, count, "samples")
     if latency_ns is None:
         return None
     before = np.cumsum(count) - count
@@ -102,9 +101,3 @@ def decode_sample_blocks(blocks: Sequence[Samples], end: int) -> Rows | None:
         latency_ns=latency_ns[:, 0],
         overrun=np.zeros(latency_ns.shape[0], np.bool_),
     )
-
-
-def has_overruns(block: Samples) -> bool:
-    """Return whether a block holds more than its samples: overruns behind some of them."""
-    # The last byte of each number is below 0x80.
-    return len(block.data.translate(None, _CONTINUED)) != block.count

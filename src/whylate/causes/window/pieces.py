@@ -207,8 +207,6 @@ class _Rule:
         stacks = [event for event in during if event.kind is Kind.STACK]
         self._timer_stack = _last(stacks, "timer")
         self._switch_stack = _last(stacks, "switch")
-        calls = (e for e in reversed(own) if e.kind is Kind.SYSTEM_CALL and e.time_ns <= until)
-        self._call = next(calls, None)
         self._lowered_to = self._lowest_own(own)
         self._over_quota_until_ns = self._last_over_quota(own)
         self._quota = self._find_quota()
@@ -332,22 +330,10 @@ class _Rule:
         # Where the kernel hides its names, how the thread came here is not known.
         if set(names) <= {"?"}:
             return Cause.UNEXPLAINED, f"in {thread.name}"
-        function = place_in(symbols) or segment.within or self._system_call(symbols, thread)
+        function = place_in(symbols) or segment.within or _system_call(stack, symbols, thread)
         if not function:
             function = innermost_function(symbols, OF_THE_SCHEDULER | OF_UNLOCKING)
         return Cause.PREEMPTION_DISABLED, f"{function} in {thread.name}".strip()
-
-    def _system_call(self, symbols: tuple[str, ...], thread: Thread) -> str:
-        """Return the system call at whose end a thread left the CPU: `poll()`; "": at none.
-
-        The number is that with which it last entered the kernel, which the stack must show.
-        """
-        names = {function_name(symbol) for symbol in symbols}
-        if not names & (OF_SYSTEM_CALLS | {"do_syscall_64"}) or names & OF_COMPAT_CALLS:
-            return ""
-        call = self._call
-        known = call is not None and call.id == thread.pid and call.name
-        return f"{call.name}()" if call is not None and known else "a system call"
 
     def _comes_before(self, segment: Segment, thread: Thread) -> tuple[Cause, str] | None:
         """Name a thread that the scheduler prefers or treats as equal; None where it does not."""
@@ -464,6 +450,18 @@ class _Rule:
             Piece(fault, segment.end_ns, Cause.PAGE_FAULT, "", Stage.RUNNING),
         )
         return [piece for piece in pieces if piece.length_ns]
+
+
+def _system_call(stack: Event | None, symbols: tuple[str, ...], thread: Thread) -> str:
+    """Return the system call at whose end a thread left the CPU: `poll()`; "": at none.
+
+    The number is that with which it last entered the kernel, which the stack must show.
+    """
+    names = {function_name(symbol) for symbol in symbols}
+    if not names & (OF_SYSTEM_CALLS | {"do_syscall_64"}) or names & OF_COMPAT_CALLS:
+        return ""
+    known = stack is not None and stack.id == thread.pid and stack.prev_state
+    return f"{known}()" if known else "a system call"
 
 
 def _last(stacks: list[Event], name: str) -> Event | None:

@@ -102,8 +102,8 @@ def _compare_figures(ours: Recording, theirs: Recording, context: int) -> Figure
     if workloads[0] != workloads[1]:
         return Figures(workloads, 0)
     if plan.benchmark is None:
-        differences = partings(ours.samples, theirs.samples, context)
-        total = sum(len(cpu.activation) for cpu in ours.samples)
+        differences = partings(ours.numbered, theirs.numbered, context)
+        total = sum(cpu.size for cpu in ours.numbered)
         return Figures(workloads, total, partings=differences)
     rows = ours.repetitions
     parting = repetition_parting(
@@ -121,7 +121,7 @@ def _missing_data(path: Path, recording: Recording) -> list[str]:
     if recording.manifest.plan.benchmark is not None:
         if not recording.repetitions.n:
             missing.append(f"{name} has no repetitions")
-    elif not any(len(cpu.activation) for cpu in recording.samples):
+    elif not any(cpu.size for cpu in recording.numbered):
         missing.append(f"{name} has no samples")
     return missing
 

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+
+import numpy as np
 
 from whylate.recording.events import Event, Window
 from whylate.recording.manifest import Problem, RecorderReport, TaskName
 from whylate.recording.recorder.accounting import RecorderAccounting
-from whylate.recording.recorder.raw_events import Names, name_events
+from whylate.recording.recorder.raw_events import Names, is_possible, name_events
+from whylate.recording.recorder.window_batches import decode_windows
 from whylate.recording.recorder.windows import REASONS, WindowsWriter
 from whylate.recording.store.journal import read_journal
 from whylate.wire.codec import WireError
 from whylate.wire.events import RawEvent, decode_events
+from whylate.wire.frame_batches import FrameBatch
 from whylate.wire.messages import Events, Message, Name, RecorderResult
 from whylate.wire.messages import Window as WindowMessage
 
 INT64_MAX = (1 << 63) - 1
 #: Events of a window: more than the rings of all CPUs hold.
 MOST_EVENTS = 1 << 20
+
+
+#: So few windows are put together one by one.
+_FEW = 8
 
 
 def read_names(journal: Path) -> Names:
@@ -67,6 +75,26 @@ class WindowAssembler:
                 return self.accounting.add(message)
         return True
 
+    def add_windows(self, frames: FrameBatch, alone: Callable[[FrameBatch], None]) -> None:
+        """Add frames of windows and events together, where nothing in them is unusual.
+
+        alone: adds those that have to be added one by one, the last window among them: more of its
+        events may come.
+        """
+        starts = np.flatnonzero(frames.kind == WindowMessage.KIND)
+        batch = None
+        if starts.size > _FEW:
+            whole = frames.select(slice(starts[0], starts[-1]))
+            batch = decode_windows(whole, self._names, self._machine, len(REASONS) - 1)
+        if batch is None:
+            alone(frames)
+            return
+        alone(frames.select(slice(0, starts[0])))
+        self.flush()
+        self.torn += int(np.count_nonzero(~batch.whole))
+        self._writer.add_batch(batch)
+        alone(frames.select(slice(starts[-1], None)))
+
     def _begin(self, message: WindowMessage) -> None:
         self.flush()
         times = (message.due_ns, message.run_ns, message.timer_ns, message.waking_ns,
@@ -87,9 +115,8 @@ class WindowAssembler:
         self.torn += not whole
         events: list[Event] = []
         for cpu, raw in self._raw.items():
-            # Times that do not fit int64 are left out.
-            fit = (event for event in raw
-                   if 0 <= event.time_ns <= INT64_MAX and event.e <= INT64_MAX)  # fmt: skip
+            # What no probe keeps is left out.
+            fit = filter(is_possible, raw)
             events += name_events(fit, cpu, self._names, self._machine)
         events.sort(key=lambda event: event.time_ns)
         self._writer.add(

@@ -40,6 +40,16 @@ STATES = ((0x01, "S"), (0x02, "D"), (0x04, "T"), (0x08, "t"), (0x10, "X"), (0x20
 _TASK = re.compile(r"([0-9]{1,10}) ([0-9]{1,18})")
 
 
+#: The largest a, b, c, d and e of an event: what the probe keeps them in (struct recorder_event),
+#: and for c, a thread or an interrupt, and e, a time or the id of a name, what the columns hold.
+LARGEST = (0xFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, (1 << 63) - 1)
+
+
+def is_possible(raw: RawEvent) -> bool:
+    """Whether a probe can have kept such an event."""
+    return all(number <= most for number, most in zip(raw[2:7], LARGEST, strict=True))
+
+
 @dataclass
 class Names:
     """What ids mean, gathered from a run's name messages."""
@@ -93,24 +103,32 @@ def name_events(
                 stack = (*events[-1].stack, names.function(raw.e), names.function(raw.f))
                 events[-1] = replace(events[-1], stack=tuple(name for name in stack if name))
             continue
-        known = _KINDS.get(raw.kind)
-        if known is None:
+        if event_kind(raw.kind) is None:
             continue
-        kind, name = known
-        fields = name(raw, names)
-        if kind is Kind.STACK and raw.a == RecorderStack.SWITCH:
-            if raw.f:
-                call = system_call_name(raw.f - 1, machine)
-                events.append(Event(raw.time_ns, cpu, Kind.SYSTEM_CALL, id=raw.c, name=call))
-        elif kind is Kind.STACK and fields["enabled"] is None:
-            fields["enabled"] = enables(raw.f, machine)
-        event = Event(raw.time_ns, cpu, kind, **fields)
-        if kind is Kind.IPI_SEND and raw.f:
+        event = name_event(raw, cpu, names, machine)
+        if event.kind is Kind.IPI_SEND and raw.f:
             events += [replace(event, target_cpu=raw.b + bit)
                        for bit in range(raw.f.bit_length()) if raw.f >> bit & 1]  # fmt: skip
         else:
             events.append(event)
     return events
+
+
+def event_kind(number: int) -> Kind | None:
+    """Return the kind that the probe means with a number; None: it is not known, or of frames."""
+    known = _KINDS.get(number)
+    return known[0] if known is not None else None
+
+
+def name_event(raw: RawEvent, cpu: int, names: Names, machine: str) -> Event:
+    """Return one event of a known kind in words: of a stack, what was interrupted."""
+    kind, name = _KINDS[raw.kind]
+    fields = name(raw, names)
+    if kind is Kind.STACK and raw.a == RecorderStack.SWITCH:
+        fields["prev_state"] = system_call_name(raw.f - 1, machine) if raw.f else ""
+    elif kind is Kind.STACK and fields["enabled"] is None:
+        fields["enabled"] = enables(raw.f, machine)
+    return Event(raw.time_ns, cpu, kind, **fields)
 
 
 def _prio(byte: int) -> int:

@@ -6,7 +6,7 @@ events.parquet the events of all of them, in the same order (recording.md has th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from operator import attrgetter
@@ -19,6 +19,8 @@ from whylate.recording.errors import RecordingError
 from whylate.recording.events import Event, Kind, Reason, Window
 from whylate.recording.former_schema import FORMER_WINDOWS, convert_window
 from whylate.recording.manifest import Manifest
+from whylate.recording.recorder.window_batches import WindowBatch
+from whylate.recording.recorder.window_tables import event_table, window_table
 from whylate.recording.samples import Bools, Int64s
 from whylate.recording.store.parquet import make_schema, parquet_errors, parquet_writer
 
@@ -84,23 +86,51 @@ class _Table:
     def __init__(self, file: Any) -> None:
         self._file = file
         self._rows: list[tuple[Any, ...]] = []
+        self._tables: list[Any] = []
+        self._waiting = 0
 
-    def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the file."""
+        return self._file.schema
+
+    def add(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Add rows, whose values are in the order of the columns."""
         self._rows.extend(rows)
-        if len(self._rows) >= GROUP_ROWS:
+        self._added(len(rows))
+
+    def add_table(self, table: Any) -> None:
+        """Add many rows."""
+        self._gather()
+        self._tables.append(table)
+        self._added(table.num_rows)
+
+    def _added(self, rows: int) -> None:
+        self._waiting += rows
+        if self._waiting >= GROUP_ROWS:
             self.flush()
 
     def flush(self) -> None:
         """Write what waits."""
         import pyarrow as pa
 
-        schema = self._file.schema
-        columns = list(zip(*self._rows, strict=True)) or [()] * len(schema)
+        self._gather()
+        tables = self._tables or [self.schema.empty_table()]
+        self._file.write_table(pa.concat_tables(tables).unify_dictionaries())
+        self._tables.clear()
+        self._waiting = 0
+
+    def _gather(self) -> None:
+        """Make a table of single rows."""
+        import pyarrow as pa
+
+        if not self._rows:
+            return
         arrays = [
-            pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)
+            pa.array(column, field.type)
+            for column, field in zip(zip(*self._rows, strict=True), self.schema, strict=True)
         ]
-        self._file.write_table(pa.table(arrays, schema=schema))
+        self._tables.append(pa.table(arrays, schema=self.schema))
         self._rows.clear()
 
 
@@ -131,6 +161,12 @@ class WindowsWriter:
         self._windows.add([(*own, *_WINDOW_FIELDS(window), *spent)])
         self._events.add([(*own, *_EVENT_FIELDS(event)) for event in window.events])
         self.count += 1
+
+    def add_batch(self, batch: WindowBatch) -> None:
+        """Add many windows."""
+        first, self.count = self.count, self.count + batch.fields.size
+        self._windows.add_table(window_table(batch, first, REASONS, self._windows.schema))
+        self._events.add_table(event_table(batch.events, first, self._events.schema))
 
     def flush(self) -> None:
         """Write what waits."""

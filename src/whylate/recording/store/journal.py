@@ -24,7 +24,8 @@ from whylate.recording.bounds import Count, Small, TimeNs
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.manifest import Change, Fact, Problem, State
 from whylate.recording.plan import RunPlan
-from whylate.wire.frame import Frame, FrameCounts, FrameDecoder, encode_frame
+from whylate.wire.frame import Frame, FrameCounts, encode_frame
+from whylate.wire.frame_batches import FrameBatch, FrameBatchDecoder
 
 NAME = "journal"
 SYNC_S = 1.0
@@ -158,19 +159,27 @@ def read_journal(
     A frame that is cut or damaged is not returned; the counts say how many there were.
     Raises RecordingError when the file cannot be read.
     """
-    decoder = FrameDecoder(MAX_RECORD, only)
+    batches, counts = read_batches(path, only)
+    return (batch.frame(index) for batch in batches for index in range(len(batch))), counts
 
-    def frames() -> Iterator[Frame]:
+
+def read_batches(
+    path: Path, only: frozenset[int] | None = None
+) -> tuple[Iterator[FrameBatch], FrameCounts]:
+    """Return the same, many frames at a time."""
+    decoder = FrameBatchDecoder(MAX_RECORD, only)
+
+    def batches() -> Iterator[FrameBatch]:
         try:
             with path.open("rb") as file:
                 while data := file.read(1 << 20):
-                    yield from decoder.feed(data)
+                    yield decoder.feed(data)
         except OSError as error:
             raise RecordingError(
                 f"{path} cannot be read: {os.strerror(error.errno or 0)}"
             ) from None
 
-    return frames(), decoder.counts
+    return batches(), decoder.counts
 
 
 @contextmanager

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.recording.samples import Int64s
 from whylate.recording.store.parquet import make_schema, parquet_writer
 from whylate.wire.app_samples import ORIGINS, Threads
 from whylate.wire.constants import NOT_SEEN
 from whylate.wire.samples import Rows
+
+Stages = NDArray[np.int64] | NDArray[np.int32]
 
 NAME = "samples.parquet"
 #: Rows in memory before they are written.
@@ -66,11 +67,11 @@ def samples_writer(directory: Path, *, app: bool = False) -> Iterator[SamplesWri
 
     app: the rows are of a program's threads, and each has its own due time.
     """
-    encoding = {"cpu": "PLAIN", "activation": "DELTA_BINARY_PACKED", "latency_ns": "PLAIN"}
+    # Consecutive indices, due times, and times that change little: differences are small numbers.
+    delta = ["activation", "latency_ns", *STAGES, *(["due_ns"] if app else [])]
     options = {
-        "compression_level": 3,
-        # Consecutive indices and slowly changing latencies: differences are small numbers.
-        "column_encoding": encoding | ({"due_ns": "DELTA_BINARY_PACKED"} if app else {}),
+        "compression_level": 1,
+        "column_encoding": {"cpu": "PLAIN"} | dict.fromkeys(delta, "DELTA_BINARY_PACKED"),
         "use_dictionary": ["overrun", *(["pid", "origin"] if app else [])],
     }
     with (
@@ -112,12 +113,13 @@ class SamplesWriter:
         self,
         cpu: int,
         rows: Rows,
-        stages: Int64s | None = None,
+        stages: Stages | None = None,
         threads: Threads | None = None,
     ) -> None:
         """Add rows that follow those already added for this CPU.
 
-        stages: int64, shape (rows that are no overruns, 3), NOT_SEEN where they were not observed.
+        stages: int64 or int32, shape (rows that are no overruns, 3), NOT_SEEN where they were not
+            observed.
         threads: of all rows of a program's threads, and of no others.
         """
         short = None if stages is None else _short_stages(rows, stages)
@@ -161,13 +163,15 @@ class SamplesWriter:
         self._file.write_table(table)
 
 
-def _short_stages(rows: Rows, stages: Int64s) -> NDArray[np.int32]:
+def _short_stages(rows: Rows, stages: Stages) -> NDArray[np.int32]:
     """Return the stages of all rows, NOT_SEEN for overruns, and where they do not fit 32 bits.
 
     Longer times do not fit the column; the latency has them.
     """
-    fits = (stages > NOT_SEEN) & (stages <= -(NOT_SEEN + 1))
-    seen = np.where(fits, stages, NOT_SEEN).astype(np.int32)
+    if stages.dtype != np.int32:
+        fits = (stages > NOT_SEEN) & (stages <= -(NOT_SEEN + 1))
+        stages = np.where(fits, stages, NOT_SEEN)
+    seen = stages.astype(np.int32, copy=False)
     if not rows.overrun.any():
         return seen
     filled = np.full((rows.activation.size, len(STAGES)), NOT_SEEN, np.int32)
@@ -193,6 +197,9 @@ def _stage_columns(parts: Sequence[_Part]) -> list[Any]:
             ]
         )
         null = column == NOT_SEEN
+        if not null.any():
+            columns.append(pa.array(column, pa.int32()))
+            continue
         column[null] = 0
         columns.append(pa.array(column, pa.int32(), mask=null))
     return columns

@@ -13,10 +13,19 @@ from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.manifest import CpuAccount
-from whylate.recording.samples import Activations, CpuSamples, CpuStages, Stage, Woken
+from whylate.recording.samples import (
+    Activations,
+    CpuSamples,
+    CpuStages,
+    Numbered,
+    Stage,
+    Woken,
+)
 from whylate.recording.store.column_file import Column, ColumnFile
 from whylate.recording.store.parquet import parquet_errors
 from whylate.recording.store.samples import COLUMNS, OWN_COLUMNS, READ_STAGES, samples_schema
+from whylate.recording.store.sort_app import sort_by_due
+from whylate.recording.store.stored_app import AppColumns, NumberedApp, StoredApp, stored_app
 from whylate.recording.store.stored_samples import Numbers, StoredSamples
 from whylate.wire.app_samples import ORIGINS
 from whylate.wire.constants import LATEST_NS, NOT_SEEN
@@ -51,13 +60,43 @@ def read_samples(
 def read_series(
     path: Path, accounts: Sequence[CpuAccount], interval_ns: int, *, app: bool = False
 ) -> Sequence[Activations]:
-    """Return the same, from a temporary file where they are many; raises RecordingError.
-
-    A program's activations are sorted by when they were due, for which they are held in memory.
-    """
-    if app or sum(account.seen + account.overrun for account in accounts) <= MEMORY_ROWS:
+    """Return the same, from a temporary file where they are many; raises RecordingError."""
+    if _are_few(accounts):
         return read_samples(path, accounts, interval_ns, app=app)
+    if app:
+        return [_sorted_app(cpu) for cpu in _store_app(path, accounts)]
     return store_samples(path, accounts, interval_ns)
+
+
+def read_numbered(
+    path: Path, accounts: Sequence[CpuAccount], interval_ns: int, *, app: bool = False
+) -> Sequence[Numbered]:
+    """Return the same, to be read in the order of their numbers; raises RecordingError."""
+    if _are_few(accounts):
+        return read_samples(path, accounts, interval_ns, app=app)
+    if app:
+        return [cpu.numbered() for cpu in _store_app(path, accounts)]
+    return store_samples(path, accounts, interval_ns)
+
+
+def _are_few(accounts: Sequence[CpuAccount]) -> bool:
+    return sum(account.seen + account.overrun for account in accounts) <= MEMORY_ROWS
+
+
+def _store_app(path: Path, accounts: Sequence[CpuAccount]) -> list[_StoringApp]:
+    """Put a program's activations on disk in the order of their numbers; raises RecordingError."""
+    with _samples_file(path, accounts, app=True) as source:
+        storing = {account.cpu: _StoringApp(account) for account in accounts}
+        for cpu, columns in source.stretches(storing):
+            storing[cpu].add(path, columns)
+    for cpu_rows in storing.values():
+        cpu_rows.check(path)
+    return [storing[account.cpu] for account in accounts]
+
+
+def _sorted_app(cpu: _StoringApp) -> StoredApp:
+    account = cpu.account
+    return stored_app(account.cpu, account.start_ns, account.end_ns, sort_by_due(cpu.stored))
 
 
 def store_samples(
@@ -162,6 +201,29 @@ class _Filling(_Cpu):
         super().check(path)
         if (np.diff(self.columns["activation"]) <= 0).any():
             raise _out_of_order(path, self.account)
+
+
+class _StoringApp(_Cpu):
+    """The columns of a CPU's activations of a program in a temporary file, while they come."""
+
+    def __init__(self, account: CpuAccount) -> None:
+        super().__init__(account)
+        self.stored = AppColumns(self.rows)
+        self._next = -1
+
+    def add(self, path: Path, columns: _Columns) -> None:
+        """Add the next rows; raises RecordingError for numbers that are not in order."""
+        self.count(columns)
+        number = columns["activation"]
+        if int(number[0]) < self._next or (np.diff(number) <= 0).any():
+            raise _out_of_order(path, self.account)
+        self._next = int(number[-1]) + 1
+        self.stored.add(columns)
+
+    def numbered(self) -> NumberedApp:
+        """Return them in the order of their numbers."""
+        account = self.account
+        return NumberedApp(account.cpu, account.start_ns, self.stored.columns, self.rows)
 
 
 class _Storing(_Cpu):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.recording.samples import CHUNK_ROWS, Bools, Int64s, Stage
+from whylate.recording.samples import CHUNK_ROWS, Bools, Int64s, NumberedRows, Stage
 from whylate.recording.store.column_file import Column
 from whylate.recording.store.kept_rows import KeptRows
 from whylate.wire.constants import NOT_SEEN
@@ -57,11 +57,6 @@ class StoredSamples:
     _kept: KeptRows = field(default_factory=KeptRows, repr=False)
 
     @property
-    def woken(self) -> None:
-        """No program was watched."""
-        return
-
-    @property
     def size(self) -> int:
         """Activations."""
         return self.numbers.size
@@ -83,7 +78,7 @@ class StoredSamples:
 
     def chunks(self, first: int = 0, end: int | None = None) -> Iterator[tuple[Int64s, Bools]]:
         """Yield latencies and overruns of rows first to end - 1."""
-        for low, high in _cuts(first, self.size if end is None else end):
+        for low, high in cut_rows(first, self.size if end is None else end):
             latency_ns = self.latency.read(low, high).astype(np.int64, copy=False)
             none = np.zeros(high - low, np.bool_)
             yield latency_ns, self.overrun.read(low, high) if self.overruns else none
@@ -92,11 +87,23 @@ class StoredSamples:
         self, stage: Stage, first: int = 0, end: int | None = None
     ) -> Iterator[NDArray[np.int32]]:
         """Yield when rows first to end - 1 reached a stage."""
-        for low, high in _cuts(first, self.size if end is None else end):
+        for low, high in cut_rows(first, self.size if end is None else end):
             if stage in self.stages:
                 yield self.stages[stage].read(low, high)
             else:
                 yield np.full(high - low, NOT_SEEN, np.int32)
+
+    def thread_chunks(self) -> Iterator[NDArray[np.int32]]:
+        """Yield nothing: no program was watched."""
+        yield from ()
+
+    def numbered(self) -> Iterator[NumberedRows]:
+        """Yield all rows in the order of their numbers."""
+        first = 0
+        for latency_ns, overrun in self.chunks():
+            number = self.numbers.numbers_at(np.arange(first, first + latency_ns.size))
+            yield NumberedRows(number, number * self.interval_ns, latency_ns, overrun)
+            first += latency_ns.size
 
     def exceeding(self, limit_ns: int, *, overruns: bool = False) -> tuple[Int64s, Int64s, Bools]:
         """Return rows above a limit, and all overruns if asked for."""
@@ -120,6 +127,7 @@ class StoredSamples:
         return self
 
 
-def _cuts(first: int, end: int) -> Iterator[tuple[int, int]]:
+def cut_rows(first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut rows first to end - 1 into chunks."""
     for at in range(first, end, CHUNK_ROWS):
         yield at, min(at + CHUNK_ROWS, end)

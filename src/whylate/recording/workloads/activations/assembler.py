@@ -17,7 +17,10 @@ from whylate.recording.workloads.activations.accounting import (
 )
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.wire.app_samples import Threads
+from whylate.wire.blocks import INT64_MAX
 from whylate.wire.codec import WireError
+from whylate.wire.constants import LATEST_NS
+from whylate.wire.frame_batches import FrameBatch
 from whylate.wire.messages import CpuEvents as CpuEventsMessage
 from whylate.wire.messages import (
     CpuResult,
@@ -31,7 +34,7 @@ from whylate.wire.messages import (
 from whylate.wire.samples import Rows
 
 _ROW = np.dtype([("activation", "<i8"), ("latency_ns", "<i8"), ("overrun", "u1")])
-Stages = NDArray[np.int64]
+Stages = NDArray[np.int64] | NDArray[np.int32]
 #: Given the rows of a CPU, their stages, and whose they are in the workload app.
 Sink = Callable[[int, Rows, Stages | None, Threads | None], None]
 
@@ -48,7 +51,7 @@ class SamplesDigest:
         packed["activation"] = rows.activation
         packed["latency_ns"] = rows.latency_ns
         packed["overrun"] = rows.overrun
-        self._cpus.setdefault(cpu, hashlib.sha256()).update(packed.tobytes())
+        self._cpus.setdefault(cpu, hashlib.sha256()).update(packed.view(np.uint8).data)
 
     def hexdigest(self) -> str:
         """Return the digest of the rows so far."""
@@ -130,6 +133,33 @@ class ActivationAssembler(ABC):
             case _:
                 return False
         return True
+
+    def add_blocks(self, frames: FrameBatch) -> bool:
+        """Add frames of samples and of stages together, where nothing in them is unusual.
+
+        Return False, and add none, where each has to be added alone.
+        """
+        del frames
+        return False
+
+    def add_progress(self, frames: FrameBatch) -> bool:
+        """Add frames of progress: the last one counts. Return False, and add none, if not."""
+        fields = np.dtype([("now_ns", "<u8"), ("size", "<u2"), ("next", "<u8", (self._cpus,))])
+        if (frames.end - frames.start != fields.itemsize).any():
+            return False
+        sent = frames.head(fields.itemsize).view(fields)[:, 0]
+        if (
+            (sent["now_ns"] > LATEST_NS).any()
+            or (sent["size"] != self._cpus).any()
+            or (sent["next"] > INT64_MAX).any()
+        ):
+            return False
+        self._progress(Progress(0, tuple(sent["next"][-1].tolist())))
+        return True
+
+    @property
+    def _cpus(self) -> int:
+        return len(self.accountings)
 
     def _accounting(self, cpu: int) -> CpuAccounting:
         accounting = self.accountings.get(cpu)
