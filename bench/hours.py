@@ -61,6 +61,7 @@ def verbs(first: Path, second: Path) -> dict[str, Sequence[str]]:
         "report --json": ("report", str(first), "--json"),
         "explain": ("explain", str(first)),
         "compare": ("compare", str(first), str(second)),
+        "diff": ("diff", str(first), str(second)),
         "bound --above 1ms": ("bound", str(first), "--above", "1ms"),
     }
 
