@@ -108,18 +108,25 @@ def telling(doc: str) -> Iterator[Story]:
 
 def whylate(*words: str | Path) -> dict[str, Any]:
     """Run whylate, show the command, and return what it printed; it must not fail."""
+    result: dict[str, Any] = json.loads(run_whylate(*words, "--json"))
+    return result
+
+
+def run_whylate(*words: str | Path) -> str:
+    """Run whylate, show the command as a user types it, and return its output; it must not fail."""
     output = [str(word) for word in words]
-    print(f"$ whylate {shlex.join(_shown(word) for word in output)}", flush=True)
+    shown = shlex.join(_shown(word) for word in output if word != "--json")
+    print(f"$ whylate {shown}", flush=True)
+    return _run(output)
+
+
+def _run(words: list[str]) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "whylate", *output, "--json"],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
+        [sys.executable, "-m", "whylate", *words], stdout=subprocess.PIPE, text=True, check=False
     )
     if done.returncode not in _READABLE:
-        sys.exit(f"whylate ended with status {done.returncode}")
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
+        sys.exit(f"whylate {words[0]} ended with status {done.returncode}")
+    return done.stdout
 
 
 def _shown(word: str) -> str:
@@ -219,13 +226,5 @@ def study_runs(directory: Path) -> list[dict[str, Any]]:
 
 def _report(recording: Path) -> dict[str, Any]:
     """Return the summary of a recording."""
-    done = subprocess.run(
-        [sys.executable, "-m", "whylate", "report", str(recording), "--json"],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if done.returncode not in _READABLE:
-        sys.exit(f"whylate report {recording} ended with status {done.returncode}")
-    result: dict[str, Any] = json.loads(done.stdout)
+    result: dict[str, Any] = json.loads(_run(["report", str(recording), "--json"]))
     return result

@@ -171,7 +171,10 @@ def test_lines_that_cost_hardly_more_than_clean_ones_give_no_figure() -> None:
 
 
 def test_the_lock_is_held_for_a_millisecond_over_several_sets_if_need_be() -> None:
-    assert [one_lock.sets_for(hold) for hold in (3300, 1000, 999, 200, 0.1)] == [1, 1, 2, 5, 64]
+    holds = (3300, 1000, 200, 100, 0.1)
+    assert [one_lock.sets_for(LINES, hold) for hold in holds] == [1, 1, 5, 10, 64]
+    # All lines are cleaned, in however many sets.
+    assert one_lock.sets_for(LINES // 8, 400) == 8
     assert one_lock.not_held({LINES: Interval(1500, 1400, 1600)}, LINES) == ""
     assert "1,000 us are wanted" in one_lock.not_held({LINES: Interval(900, 800, 950)}, LINES)
 
@@ -187,26 +190,33 @@ def cache(directory: Path, level: int, size: str, line: int = 64) -> Path:
 
 def test_the_lines_fit_in_half_of_the_second_level_cache(tmp_path: Path) -> None:
     cache(tmp_path, 3, "491520K")
-    assert "does not show the size" in str(one_lock.cache_lines(tmp_path))
-    assert one_lock.cache_lines(cache(tmp_path, 2, "256K")) == 2048
-    assert one_lock.cache_lines(cache(tmp_path, 2, "4096K")) == LINES
-    assert "have 32 bytes" in str(one_lock.cache_lines(cache(tmp_path, 2, "1024K", line=32)))
+    assert "does not show the size" in str(one_lock.set_lines(tmp_path))
+    assert one_lock.set_lines(cache(tmp_path, 2, "64K")) == 512
+    assert one_lock.set_lines(cache(tmp_path, 2, "4096K")) == one_lock.SET
+    assert "have 32 bytes" in str(one_lock.set_lines(cache(tmp_path, 2, "1024K", line=32)))
 
 
 def test_the_law_is_that_of_half_a_lock_or_all_but_half_a_period() -> None:
     holds = {LINES: 1500.0, 512: 46.0, 16: 1.5}
     delays = {LINES: 5 + 1500 - 100, 512: 5 + 23.0, 16: 5 + 0.75}
     assert one_lock.law(delays, holds) == pytest.approx(delays)
-    bulk = {LINES: 1500.0, 512: 1500 * 1.05, 16: 1500 * 2.0}
-    assert one_lock.knee(bulk) == 512
 
 
 def test_the_claim_of_the_lock_has_its_delay_its_work_and_the_cost_of_a_line() -> None:
     falls, costs = {512: Interval(0.03, 0.02, 0.04)}, {512: Interval(1.02, 0.99, 1.05)}
-    claim = one_lock.chunks(checks(200, 73), falls, costs, {LINES: 3300.0, 512: 3400.0})
+    claim = one_lock.chunks(LINES, checks(200, 73), falls, costs)
     assert claim.reproduced == "yes"
     assert "× 2.75 [2.74, 2.75] in the same run" in claim.seen
     assert "delay is × 0.03 [0.02, 0.04], and the work takes × 1.02 [0.99, 1.05]" in claim.seen
+
+
+def test_the_knee_is_the_smallest_chunk_that_costs_hardly_more() -> None:
+    costs = {512: Interval(1.02, 1, 1.1), 128: Interval(1.2, 1.1, 1.3), 16: Interval(1.3, 1.2, 1.5)}
+    assert one_lock.knee(costs) == 128
+    falls = dict.fromkeys(costs, Interval(0.1, 0.05, 0.2))
+    assert one_lock.knee({16: costs[16]}) is None
+    claim = one_lock.chunks(LINES, checks(200, 73), falls, {16: costs[16], 512: costs[16]})
+    assert "no chunk keeps the work below" in claim.why
 
 
 needs_line = pytest.mark.skipif(
