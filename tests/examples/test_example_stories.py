@@ -252,11 +252,12 @@ def test_the_published_clocks_follow_from_one_parameter_a_row() -> None:
     small, large = (clock.shared(*row) for row in clock.published_rows().items())
     assert "× 0.9881 of" in small.claim
     assert "× 0.9890, from Z/S = 66.2" in small.seen
-    assert small.reproduced == "yes"
-    # What the model lacks there is said, not hidden.
+    assert "the prediction is within 1 %" in small.why
+    # A prediction is no sight; what the model lacks there is said, not hidden.
     assert "× 0.9601 of" in large.claim
     assert "× 0.9926, from Z/S = 84.6" in large.seen
-    assert large.reproduced == "no"
+    assert "the prediction is not within 1 %" in large.why
+    assert small.reproduced == large.reproduced == "cannot be told here"
     assert "2.88 services longer" in large.why
 
 
