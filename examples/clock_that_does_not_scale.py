@@ -157,8 +157,8 @@ def shared(cpus: str, ratios: Mapping[str, float]) -> Claim:
         "without sharing gives; a model of single values, without an interval",
         "cannot be told here",
         f"no machine with {n} CPUs is at hand; the prediction is "
-        f"{'within' if right else 'not within'} {100 * NEAR:.0f} % of what was published, as if each reading took {more:.2f} services longer, {more / n:.4f} for each "
-        "CPU",
+        f"{'within' if right else 'not within'} {100 * NEAR:.0f} % of what was published, as if "
+        f"each reading took {more:.2f} services longer, {more / n:.4f} for each CPU",
     )
 
 

@@ -34,9 +34,9 @@ def not_applied(runs: Iterable[Mapping[str, Any]]) -> str:
     for run in runs:
         by_name = points(run["report"])
         for name, backing in BACKINGS[run["variant"]].items():
-            found = by_name[name]["backing"]
-            if found != backing:
-                return f"in a run with {run['variant']}, {name} was from {found}, not {backing}"
+            seen = by_name[name]["backing"]
+            if seen != backing:
+                return f"in a run with {run['variant']}, {name} was from {seen}, not {backing}"
     return ""
 
 

@@ -269,20 +269,22 @@ def measured(story: Story, program: Path, lines: int, sets: int) -> Claim:
 def main() -> None:
     """Try the lines, make both studies, and read the published runs."""
     with telling(__doc__) as story:
-        program, trial = story.out / "bulk_lock", story.out / "trial"
+        program, first_checks = story.out / "bulk_lock", story.out / "first_checks"
         subprocess.run(["cc", "-O2", "-o", program, HERE / "bulk_lock.c"], check=True)
         lines = set_lines()
         why = lines if isinstance(lines, str) else ""
         sets = 1
         if isinstance(lines, int):
-            trial.unlink(missing_ok=True)
+            first_checks.unlink(missing_ok=True)
             for _ in range(TRIALS):
-                run_once(program, trial, lines, lines, 10)
+                run_once(program, first_checks, lines, lines, 10)
             # Only what cannot become dirty by more runs is refused before the studies.
-            ratio = dirty_to_clean(checks_of(trial))
+            ratio = dirty_to_clean(checks_of(first_checks))
             if ratio.high is not None and ratio.high < LEAST_RATIO:
-                why = not_dirty(checks_of(trial))
-            sets = sets_for(lines, median([each["hold_us"] for each in checks_of(trial)]).value)
+                why = not_dirty(checks_of(first_checks))
+            sets = sets_for(
+                lines, median([each["hold_us"] for each in checks_of(first_checks)]).value
+            )
         if why or isinstance(lines, str):
             story.end(Claim(CLAIM, "no figure", "cannot be told here", why), *driver())
             return

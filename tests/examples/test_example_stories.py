@@ -33,7 +33,7 @@ def told(name: str, *words: str) -> list[dict[str, str]]:
     """Run an example and return its claims."""
     done = subprocess.run(
         [sys.executable, str(HERE / f"{name}.py"), "--json", *words],
-        capture_output=True, text=True, timeout=280, check=False,
+        capture_output=True, text=True, timeout=580, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     claims: list[dict[str, str]] = json.loads(done.stdout)["claims"]

@@ -1,7 +1,7 @@
-"""A function that the kernel does not have costs a board nothing: no function of it is hooked.
+"""For a function that the kernel does not have, no function of it is hooked.
 
-Seen in virtual time, where each instruction takes 2 ns: with every function hooked and unhooked,
-the first activation comes far later.
+Seen in virtual time, where each instruction takes 2 ns: when every function is hooked and unhooked,
+the first activation comes 2.0 s later, and when the name is only looked up 0.4 s.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from whylate.cli import whylate
 pytestmark = pytest.mark.qemu
 
 BOARD = "virt-arm64"
-#: Hooking a kernel's functions takes tens of milliseconds, and looking a name up a few.
-NOTHING_NS = 20_000_000
+#: Between the two.
+LOOKED_UP_NS = 1_000_000_000
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,4 +46,4 @@ def first_due_ns(directory: Path, hits: str) -> int:
 def test_nothing_is_hooked_for_a_function_that_is_absent(tmp_path: Path) -> None:
     nothing = first_due_ns(tmp_path / "a", "no_such:event")
     absent = first_due_ns(tmp_path / "b", "no_such_function")
-    assert absent - nothing < NOTHING_NS
+    assert absent - nothing < LOOKED_UP_NS
