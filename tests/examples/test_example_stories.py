@@ -36,7 +36,10 @@ def told(name: str, *words: str) -> list[dict[str, str]]:
         capture_output=True, text=True, timeout=580, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    claims: list[dict[str, str]] = json.loads(done.stdout)["claims"]
+    claims: list[dict[str, str]] = [
+        {key: " ".join(text.split()) for key, text in claim.items()}
+        for claim in json.loads(done.stdout)["claims"]
+    ]
     for claim in claims:
         assert all(claim[key] for key in ("claim", "seen", "why"))
         assert claim["reproduced"] in ("yes", "no", "cannot be told here")
@@ -245,7 +248,7 @@ def test_the_program_holds_its_lock_for_a_chunk(
     # Whatever a line costs, so many take longer than one, and several sets as long as several.
     assert held["hold_us"] > single["hold_us"]
     if chunk > 512:
-        assert held["hold_us"] * 1e3 > 512 * sets * 0.5 * min(held["clean_ns"], held["dirty_ns"])
+        assert held["hold_us"] * 1e3 > 0.6 * 512 * sets * held["dirty_ns"]
 
 
 def test_the_published_clocks_follow_from_one_parameter_a_row() -> None:
@@ -333,6 +336,8 @@ def test_one_lock_sixteen_thousand_lines(tmp_path: Path) -> None:
 @pytest.mark.qemu
 def test_the_clock_that_does_not_scale(tmp_path: Path) -> None:
     slow, crowded, _, _ = told("clock_that_does_not_scale", "--quick", "--out", str(tmp_path / "s"))
-    assert slow["reproduced"] == "yes"
+    assert "the whole interval lies on that side" in slow["why"]
+    # No emulator shows how slow hardware is.
+    assert slow["reproduced"] == "cannot be told here"
     assert crowded["reproduced"] == "cannot be told here"
     assert "hpet ×" in crowded["seen"]
