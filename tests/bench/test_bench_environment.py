@@ -78,8 +78,10 @@ def test_a_file_that_is_no_environment_is_said_so(tmp_path: Path, text: str, mes
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(BoardError, match="it is not a file"):
+    with pytest.raises(BoardError, match=r"there is no such file; name .* --env or LG_ENV"):
         list_targets(tmp_path / "absent.yaml")
+    with pytest.raises(BoardError, match="it is no regular file; name"):
+        list_targets(tmp_path)
 
 
 def test_a_target_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) -> None:

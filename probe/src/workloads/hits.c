@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -168,6 +169,31 @@ static int why_not_function(int error, const char *name, char *text)
 	return fail(text, error, "%s cannot be counted: %s", name, strerror(error));
 }
 
+/* is_traced - whether ftrace has a hook in a function; without a list of those it is to be tried */
+static bool is_traced(int root, const char *name)
+{
+	int fd = openat(root, "available_filter_functions", O_RDONLY | O_CLOEXEC);
+	FILE *functions = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[512], symbol[SYMBOL_ROOM];
+	bool traced = !functions;
+
+	while (functions && !traced && fgets(line, sizeof(line), functions))
+		traced = sscanf(line, "%255s", symbol) == 1 && !strcmp(symbol, name);
+	if (functions)
+		fclose(functions);
+	else if (fd >= 0)
+		close(fd);
+	return traced;
+}
+
+/* may_ftrace - whether ftrace may count what a kprobe could not, which is there, and there once. It
+ * is not tried for nothing: opening its event hooks every function of the kernel until the filter
+ * is set, which takes an emulated board minutes. */
+static bool may_ftrace(int error, int root, const char *name)
+{
+	return error != ENOENT && error != EADDRNOTAVAIL && is_traced(root, name);
+}
+
 /* open_function - count a function by a kprobe, else by ftrace; returns 0, or an errno with the
  * text */
 static int open_function(struct hits *hits, size_t at, const char *name, int root,
@@ -177,8 +203,11 @@ static int open_function(struct hits *hits, size_t at, const char *name, int roo
 
 	if (find_kprobe(source, name) && !(error = open_row(hits, at, source)))
 		return 0;
-	if (find_ftrace(source, root, name) && !(second = open_row(hits, at, source)))
-		return 0;
+	if (find_ftrace(source, root, name)) {
+		second = EINVAL;
+		if (may_ftrace(error, root, name) && !(second = open_row(hits, at, source)))
+			return 0;
+	}
 	if (error == EOPNOTSUPP && second == EOPNOTSUPP)
 		return fail(text, error,
 			    "this kernel can count no functions: it has neither "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import os
 import re
@@ -161,7 +160,11 @@ def _configuration(path: Path) -> Any:
 
     try:
         if not path.is_file():
-            raise OSError(errno.EINVAL, "it is not a file", str(path))
+            what = "it is no regular file" if path.exists() else "there is no such file"
+            raise BoardError(
+                f"labgrid environment {path}: {what}; name the environment file of the bench by "
+                "--env or LG_ENV"
+            )
         read_bounded(path, MOST_ENVIRONMENT)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
