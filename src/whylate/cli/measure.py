@@ -67,8 +67,8 @@ _verdict = option_under(Heading.VERDICT)
             help="End the run at the first activation later than this, and keep a snapshot of all "
             "CPUs (like cyclictest's --breaktrace).")  # fmt: skip
 @_recording("--detach/--no-detach", "detach", default=None,
-            help="Detach the recorder in a quarter of the time, drawn at random, to measure what it "
-            "adds to latencies.  [default: in real time, from --for 10s on]")  # fmt: skip
+            help="Detach the recorder in a quarter of the time, drawn at random, to measure what "
+            "it adds to latencies.  [default: in real time, from --for 10s on]")  # fmt: skip
 @_recording("--spool", is_flag=True, help="Keep all samples on the board until the end.")
 @counters_option
 @option_under(Heading.WHERE)("--phases", type=click.IntRange(2, 1000), metavar="N",

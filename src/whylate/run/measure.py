@@ -163,8 +163,10 @@ def refuse_dead_loads(run: Run) -> None:
         raise ProbeRefusedError(f"load {kind} does not work here: {reason}", 0)
 
 
-def recorder_commands(plan: RecorderPlan) -> list[Recorder | Detach]:
-    """Return the commands that start the flight recorder of a plan."""
+def recorder_commands(plan: RecorderPlan | None) -> list[Recorder | Detach]:
+    """Return the commands that start the flight recorder of a plan; none without one."""
+    if plan is None:
+        return []
     detach = plan.detach
     if detach is None:
         return [_recorder_command(plan)]

@@ -126,9 +126,8 @@ def write_script(plan: RunPlan, release: str, placed: Sequence[PlacedFault] = ()
     script.add(Pause(settling_ms(plan.seed)), script.preparing)
     script.read(WANTED_AFTER, script.before)
     activations = plan.activations
-    if activations is not None and activations.recorder is not None:
-        for command in recorder_commands(activations.recorder):
-            script.add(command, script.recorder)
+    for recorder_command in recorder_commands(plan.recorder):
+        script.add(recorder_command, script.recorder)
     # Last: what starting the recorder hits is not of the run.
     hits = hits_command(plan)
     if hits is not None:

@@ -59,12 +59,6 @@ class RecorderAccounting:
             case RecorderSource():
                 if len(self._sources) < MOST_SOURCES:
                     self._sources.append(SourceReport(shown(message.name, 80), message.error))
-            case Symbols():
-                self._add_symbols(message)
-            case BuildIdMessage():
-                self._add_build_id(message)
-            case RecorderDetached():
-                self._add_detached(message)
             case RecorderCost():
                 self._cost = message
             case RecorderResult():
@@ -73,6 +67,19 @@ class RecorderAccounting:
                 self.refuse(message.text)
             case Note(code="recorder-declined"):
                 self._declined = shown(message.text, 400)
+            case _:
+                return self._add_report(message)
+        return True
+
+    def _add_report(self, message: Message) -> bool:
+        """Add a message of what else the recorder reports; return whether it was one."""
+        match message:
+            case Symbols():
+                self._add_symbols(message)
+            case BuildIdMessage():
+                self._add_build_id(message)
+            case RecorderDetached():
+                self._add_detached(message)
             case _:
                 return False
         return True
