@@ -93,11 +93,12 @@ def observer_lines(summary: Summary) -> list[str]:
         return [f"what the recorder adds is not known: {plain(effect.reason, 300)}"]
     added = " and ".join(map(added_text, effect.added))
     every = format_span_ns(effect.block_ns * effect.every)
-    return [
+    text = (
         f"the recorder adds {added}: it was detached in {format_span_ns(effect.block_ns)} of "
         f"every {every}; {format_count(effect.left_out)} activations near the {effect.switches} "
-        f"switches are left out"
-    ]
+        "switches are left out"
+    )
+    return [text]
 
 
 def added_text(figure: AddedFigure) -> str:

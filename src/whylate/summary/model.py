@@ -132,8 +132,9 @@ class ObserverEffect(msgspec.Struct, frozen=True):
     """What the recorder adds to the latencies of its run, measured by detaching it for a while.
 
     detached_ns: how long it was detached. groups: of `every` blocks of block_ns each, of which one
-    was without it. switches: how often it was detached or attached. attached, detached: activations that are
-    compared; left_out: those near a switch. added: none where it is refused, for `reason`.
+    was without it. switches: how often it was detached or attached. attached, detached:
+    activations that are compared; left_out: those near a switch. added: none where it is refused,
+    for `reason`.
     """
 
     detached_ns: int

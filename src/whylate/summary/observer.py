@@ -63,10 +63,8 @@ def observer_effect(manifest: Manifest, series: Sequence[Activations]) -> Observ
     groups = list(_groups(detach, stretches, start_ns, end_ns))
     measured = [_measured(group, series) for group in groups]
     both = [group for group in measured if group.treated.n and group.untreated.n]
-    attached, detached = (
-        sum(ordered.n for ordered in ordereds)
-        for ordereds in ([g.treated for g in both], [g.untreated for g in both])
-    )
+    attached = sum(group.treated.n for group in both)
+    detached = sum(group.untreated.n for group in both)
     spent_ns = sum(end - start for group in groups for start, end in group.detached)
     due_ns = sum(
         max(0, min(detach.block_ns, end_ns - start_ns - block * detach.block_ns))
@@ -82,10 +80,12 @@ def observer_effect(manifest: Manifest, series: Sequence[Activations]) -> Observ
             f"detaching and attaching it took so long that {format_span_ns(spent_ns)} of "
             f"{format_span_ns(due_ns)} were without it"
         )
-    added = {} if reason else {s.name: estimate_added(both, s) for s in STATISTICS}
-    figures = [_figure(name, found) for name, found in added.items() if found is not None]
+    figures = [] if reason else _figures(both)
     if reason is None and not figures:
-        reason = "too few activations were measured without it; measure longer"
+        reason = (
+            "too few activations were measured without it, or overruns reach into p50 and p99; measure "
+            "longer"
+        )
     return ObserverEffect(
         detached_ns=spent_ns,
         block_ns=detach.block_ns,
@@ -156,6 +156,11 @@ def _ordered(spans: Sequence[Span], series: Sequence[Activations]) -> Ordered:
     return Ordered(values, without(values, taken) if taken.n else values)
 
 
+def _figures(groups: Sequence[Group]) -> list[AddedFigure]:
+    added = {statistic.name: estimate_added(groups, statistic) for statistic in STATISTICS}
+    return [_figure(name, figure) for name, figure in added.items() if figure is not None]
+
+
 def _figure(name: str, added: Added) -> AddedFigure:
     difference, ratio = added.difference_ns, added.ratio
     return AddedFigure(
@@ -198,8 +203,8 @@ def _switched_at_worst(manifest: Manifest, series: Sequence[Activations]) -> int
     stretches = manifest.recorder.detached if manifest.recorder is not None else []
     if not stretches or not any(cpu.size for cpu in series):
         return None
-    worst = max((_worst(cpu) for cpu in series if cpu.size), key=lambda found: found[1])
-    due_ns, latency_ns = worst
+    worst = [_worst(cpu) for cpu in series if cpu.size]
+    due_ns, latency_ns = max(worst, key=lambda due_and_latency: due_and_latency[1])
     switches = [
         span for s in stretches for span in ((s.begin_ns, s.from_ns), (s.to_ns, s.until_ns))
     ]

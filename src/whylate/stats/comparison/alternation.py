@@ -50,47 +50,73 @@ class Group:
 def estimate_added(groups: Sequence[Group], statistic: Statistic) -> Added | None:
     """Return what the treatment adds to a quantile of all groups together.
 
-    Each side is the quantile of all its latencies (after Harrell and Davis). The interval is that
-    of the jackknife over whole groups, with Student's t of one degree less than groups: samples of
-    a group depend on each other, and those of its two sides on the same drift.
-    Biased where time with the treatment is not drawn at random within its group. Refused, None:
-    with fewer than FEWEST_GROUPS groups, with too few latencies of a side for the statistic, where
-    overruns reach into the quantile, and where a quantile is not above zero.
+    Each side is the quantile of all its latencies (after Harrell and Davis), overruns at their
+    bound; the interval is wider by what they may have been longer. It is that of the jackknife over
+    whole groups: samples of a group depend on each other, and those of its two sides on the same
+    drift. Biased where time with the treatment is not drawn at random within its group.
+    Refused, None: with fewer than FEWEST_GROUPS groups, with too few latencies of a side for the
+    statistic, where overruns reach into the quantile, and where a quantile is not above zero.
     """
-    count = len(groups)
-    if count < FEWEST_GROUPS:
+    if len(groups) < FEWEST_GROUPS:
         return None
     treated = merge_ordered([group.treated for group in groups])
     untreated = merge_ordered([group.untreated for group in groups])
     whole = _sides(treated, untreated, statistic)
-    if whole is None:
+    if whole is None or math.isinf(whole.treated_more + whole.untreated_more):
         return None
     differences, ratios = [], []
     for group in groups:
         left = _sides(_less(treated, group.treated), _less(untreated, group.untreated), statistic)
         if left is None:
             return None
-        differences.append(left[0] - left[1])
-        ratios.append(math.log(left[0] / left[1]))
-    difference = whole[0] - whole[1]
-    ratio = math.log(whole[0] / whole[1])
-    spread = student_t(0.5 + LEVEL / 2, count - 1)
-    by, times = spread * _error(differences), spread * _error(ratios)
+        differences.append(left.difference_ns)
+        ratios.append(left.log_ratio)
+    by, times = _half_width(differences), _half_width(ratios)
+    treated_ns, untreated_ns = math.exp(whole.treated), math.exp(whole.untreated)
     return Added(
-        treated_ns=whole[0],
-        untreated_ns=whole[1],
-        difference_ns=Bounded(difference, difference - by, difference + by),
-        ratio=Bounded(math.exp(ratio), math.exp(ratio - times), math.exp(ratio + times)),
+        treated_ns=treated_ns,
+        untreated_ns=untreated_ns,
+        difference_ns=Bounded(
+            whole.difference_ns,
+            whole.difference_ns - by - untreated_ns * math.expm1(whole.untreated_more),
+            whole.difference_ns + by + treated_ns * math.expm1(whole.treated_more),
+        ),
+        ratio=Bounded(
+            math.exp(whole.log_ratio),
+            math.exp(whole.log_ratio - times - whole.untreated_more),
+            math.exp(whole.log_ratio + times + whole.treated_more),
+        ),
     )
 
 
-def _sides(
-    treated: Ordered, untreated: Ordered, statistic: Statistic
-) -> tuple[float, float] | None:
-    values = statistic_of(treated, statistic), statistic_of(untreated, statistic)
-    if values[0] is None or values[1] is None or values[0].at_least or values[1].at_least:
+@dataclass(frozen=True)
+class _Sides:
+    """Logarithms of a quantile of both sides, and by how much overruns may make each larger."""
+
+    treated: float
+    untreated: float
+    treated_more: float
+    untreated_more: float
+
+    @property
+    def difference_ns(self) -> float:
+        return math.exp(self.treated) - math.exp(self.untreated)
+
+    @property
+    def log_ratio(self) -> float:
+        return self.treated - self.untreated
+
+
+def _sides(treated: Ordered, untreated: Ordered, statistic: Statistic) -> _Sides | None:
+    with_it, without_it = statistic_of(treated, statistic), statistic_of(untreated, statistic)
+    if with_it is None or without_it is None:
         return None
-    return math.exp(values[0].compared), math.exp(values[1].compared)
+    return _Sides(
+        with_it.compared,
+        without_it.compared,
+        with_it.most - with_it.compared,
+        without_it.most - without_it.compared,
+    )
 
 
 def _less(whole: Ordered, group: Ordered) -> Ordered:
@@ -100,13 +126,19 @@ def _less(whole: Ordered, group: Ordered) -> Ordered:
     return Ordered(bound, without(whole.known, group.known))
 
 
-def _error(estimates: Sequence[float]) -> float:
-    """Return the jackknife's standard error, each estimate being without one group.
+def _half_width(estimates: Sequence[float]) -> float:
+    """Return half the width of the jackknife's interval, each estimate being without one group.
 
-    Efron and Tibshirani (1993), An Introduction to the Bootstrap, equation 11.5.
+    The error is that of Efron and Tibshirani (1993), An Introduction to the Bootstrap, equation
+    11.5. The degrees of freedom follow from the kurtosis of the estimates, as in
+    whylate.stats.run.dependence: where a few groups move the quantile, the error is little known.
     """
     count = len(estimates)
     mean = math.fsum(estimates) / count
-    return math.sqrt(
-        (count - 1) / count * math.fsum((estimate - mean) ** 2 for estimate in estimates)
-    )
+    squares = [(estimate - mean) ** 2 for estimate in estimates]
+    total = math.fsum(squares)
+    if not total:
+        return 0.0
+    kurtosis = math.fsum(square * square for square in squares) * count / total**2
+    degrees = max(1.0, min(count - 1, 2 * count / max(kurtosis - 1, 1e-9)))
+    return student_t(0.5 + LEVEL / 2, degrees) * math.sqrt((count - 1) / count * total)
