@@ -83,8 +83,8 @@ def observer_effect(manifest: Manifest, series: Sequence[Activations]) -> Observ
     figures = [] if reason else _figures(both)
     if reason is None and not figures:
         reason = (
-            "too few activations were measured without it, or overruns reach into p50 and p99; measure "
-            "longer"
+            "too few activations were measured without it, or overruns reach into p50 and p99: "
+            "measure longer"
         )
     return ObserverEffect(
         detached_ns=spent_ns,
