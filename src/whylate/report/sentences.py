@@ -96,7 +96,7 @@ def observer_lines(summary: Summary) -> list[str]:
     text = (
         f"the recorder adds {added}: it was detached in {format_span_ns(effect.block_ns)} of "
         f"every {every}; {format_count(effect.left_out)} activations near the {effect.switches} "
-        "switches are left out"
+        "switches, or in a group without both, are not compared"
     )
     return [text]
 

@@ -311,7 +311,7 @@ def observer_rows(effect: ObserverEffect | None) -> list[tuple[str, str]]:
         f"{format_count(effect.attached)} activations with it and "
         f"{format_count(effect.detached)} without, in {effect.groups} groups of {effect.every} "
         f"blocks of {format_span_ns(effect.block_ns)}; {format_count(effect.left_out)} near the "
-        f"{effect.switches} switches are left out"
+        f"{effect.switches} switches, or in a group without both, are not compared"
     )
     return [
         *(("recorder adds", added_text(figure)) for figure in effect.added),
