@@ -97,7 +97,7 @@ def test_what_it_adds_is_found_and_said() -> None:
     assert "to p50: at least" in warnings[0]
     (line,) = observer_lines(summary)
     assert line.startswith("the recorder adds ")
-    assert "250 ms of every 1 s" in line
+    assert "500 ms of every 2 s" in line
     document = to_json(summary)["observer"]
     assert document["added"][0]["low_ns"] == effect.added[0].low_ns
 
@@ -131,7 +131,7 @@ def test_where_it_was_not_applied_there_is_no_figure(changes: Any, reason: str) 
 
 def test_where_switching_took_most_of_the_time_there_is_no_figure() -> None:
     reports = [
-        msgspec.structs.replace(report, from_ns=report.from_ns + 120 * MS)
+        msgspec.structs.replace(report, from_ns=report.from_ns + 250 * MS)
         for report in stretches(drawn())
     ]
     samples = [cpu_samples(0, latencies(N))]
@@ -173,6 +173,18 @@ def test_a_maximum_that_came_while_it_was_switched_is_not_the_boards_alone() -> 
     samples = [cpu_samples(0, latency_ns)]
     codes = [w.code for w in summarize(samples, recorded(samples, reports), "r").warnings]
     assert "switching" not in codes
+
+
+def test_a_tail_that_switching_makes_is_said_to_be_its_own() -> None:
+    reports = stretches(drawn())
+    latency_ns = latencies(N)
+    for report in reports:
+        for at_ns in (report.begin_ns, report.to_ns):
+            latency_ns[at_ns // MS + 1 : at_ns // MS + 11] += 100_000
+    samples = [cpu_samples(0, latency_ns)]
+    summary = summarize(samples, recorded(samples, reports), "r")
+    (warning,) = [warning for warning in summary.warnings if warning.code == "switching"]
+    assert "of what is later than p99 came while the recorder was being detached" in warning.text
 
 
 def test_one_block_of_each_group_is_drawn_and_the_draw_repeats() -> None:

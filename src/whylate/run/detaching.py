@@ -15,10 +15,13 @@ from whylate.recording.workloads.activations import DetachPlan
 #: Blocks of a group, of which one is detached.
 EVERY = 4
 SHORTEST_BLOCK_NS = 250_000_000
+#: Fewer groups would say too little: the recorder stays attached in shorter runs.
+FEWEST_GROUPS = 10
+#: With more than the fewest groups, blocks last at least so long: to switch interrupts all CPUs,
+#: and what comes meanwhile is a part of the run's tail.
+BLOCK_NS = 1_000_000_000
 #: Longer runs have longer blocks: how precise the figures are depends on all of the time.
 MOST_GROUPS = 40
-#: Fewer would say too little: the recorder stays attached in shorter runs.
-FEWEST_GROUPS = 10
 #: The shortest run in which it is detached.
 SHORTEST_RUN_NS = FEWEST_GROUPS * EVERY * SHORTEST_BLOCK_NS
 
@@ -29,8 +32,8 @@ FEWEST_ACTIVATIONS = 1000
 
 def draw_detached(duration_ns: int, interval_ns: int, seed: int) -> DetachPlan | None:
     """Return the blocks of a run in which the recorder is detached; None in a short run."""
-    groups = min(duration_ns // (EVERY * SHORTEST_BLOCK_NS), MOST_GROUPS)
-    if groups < FEWEST_GROUPS or duration_ns // interval_ns < FEWEST_ACTIVATIONS:
+    groups = min(max(duration_ns // (EVERY * BLOCK_NS), FEWEST_GROUPS), MOST_GROUPS)
+    if duration_ns < SHORTEST_RUN_NS or duration_ns // interval_ns < FEWEST_ACTIVATIONS:
         return None
     rng = random.Random(f"detached {seed}")  # noqa: S311 (a draw that repeats, no secret)
     blocks = [EVERY * group + rng.randrange(EVERY) for group in range(groups)]

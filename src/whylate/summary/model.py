@@ -133,8 +133,8 @@ class ObserverEffect(msgspec.Struct, frozen=True):
 
     detached_ns: how long it was detached. groups: of `every` blocks of block_ns each, of which one
     was without it. switches: how often it was detached or attached. attached, detached:
-    activations that are compared; left_out: those near a switch, or in a group without both. added: none where it is refused,
-    for `reason`.
+    activations that are compared; left_out: those near a switch, or in a group without both.
+    added: none where it is refused, for `reason`.
     """
 
     detached_ns: int

@@ -176,10 +176,8 @@ def _figure(name: str, added: Added) -> AddedFigure:
     )
 
 
-def observer_cautions(
-    effect: ObserverEffect | None, manifest: Manifest, series: Sequence[Activations]
-) -> Iterator[Caution]:
-    """Warn where the recorder's own work is a good part of a quantile, or may be the maximum."""
+def observer_cautions(effect: ObserverEffect | None) -> Iterator[Caution]:
+    """Warn where the recorder's own work is a good part of a quantile."""
     for figure in effect.added if effect is not None else ():
         part = 1 - 1 / figure.ratio_low
         if part <= OWN_WORK:
@@ -190,30 +188,3 @@ def observer_cautions(
             "--no-recorder measures without it."
         )
         yield Caution("observer", text)
-    if (worst_ns := _switched_at_worst(manifest, series)) is not None:
-        text = (
-            f"The largest latency, {format_ns(worst_ns)}, came while the recorder was being "
-            "detached or attached, which may have caused it: --no-detach keeps it attached."
-        )
-        yield Caution("switching", text)
-
-
-def _switched_at_worst(manifest: Manifest, series: Sequence[Activations]) -> int | None:
-    """Return the largest latency where it came while the recorder was switched."""
-    stretches = manifest.recorder.detached if manifest.recorder is not None else []
-    if not stretches or not any(cpu.size for cpu in series):
-        return None
-    worst = [_worst(cpu) for cpu in series if cpu.size]
-    due_ns, latency_ns = max(worst, key=lambda due_and_latency: due_and_latency[1])
-    switches = [
-        span for s in stretches for span in ((s.begin_ns, s.from_ns), (s.to_ns, s.until_ns))
-    ]
-    hit = any(due_ns < end and due_ns + latency_ns > start for start, end in switches)
-    return latency_ns if hit else None
-
-
-def _worst(cpu: Activations) -> tuple[int, int]:
-    """Return when the activation with the largest latency was due, and that latency, ns."""
-    largest_ns = max(int(latency_ns.max()) for latency_ns, _ in cpu.chunks() if latency_ns.size)
-    rows, _, _ = cpu.exceeding(largest_ns - 1)
-    return int(cpu.due_of(rows[:1])[0]), largest_ns

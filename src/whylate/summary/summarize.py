@@ -17,6 +17,7 @@ from whylate.summary.model import EventFigures, Summary
 from whylate.summary.observer import observer_cautions, observer_effect
 from whylate.summary.requirements import parse_requirement
 from whylate.summary.stages import stage_figures
+from whylate.summary.switching import switching_cautions
 from whylate.summary.trust import assess
 from whylate.summary.verdicts import Evidence, judge
 
@@ -81,7 +82,8 @@ def summarize(
         exceedance=exceedance(unseen),
         warnings=[
             *cautions(manifest, moved, [cpu.cpu for cpu in series]),
-            *observer_cautions(observer, manifest, series),
+            *observer_cautions(observer),
+            *switching_cautions(manifest, series, together),
         ],
         requirements=[judge(demand, evidence) for demand in demands],
         interval_note=INTERVAL_NOTE,
