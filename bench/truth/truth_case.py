@@ -93,7 +93,8 @@ def request_of(case: Case, clean_ns: int) -> RunPlan:
             priority=PRIORITY,
             allow_idle_states=case.rig.idle_states,
             phase_ns=case.seed * 37_000 % INTERVAL_NS,
-            recorder=RecorderPlan(case.rig.engine),
+            # Attached throughout: what no window shows cannot be marked.
+            recorder=RecorderPlan(case.rig.engine, detach=None),
         ),
         cpus=[CPU],
         virtual_time=True,

@@ -15,6 +15,7 @@ from whylate.wire.messages import (
     Message,
     Note,
     RecorderCost,
+    RecorderDetached,
     RecorderResult,
     RecorderSource,
     RecorderStarted,
@@ -111,3 +112,50 @@ def test_what_is_no_unicode_or_would_act_is_kept_as_what_can_be_shown(tmp_path: 
     refused = finish(journal(tmp_path / "s", Note("no-recorder", hostile))).recorder
     assert refused is not None
     assert refused.refused == "a??]0;x?b"
+
+
+def test_when_it_was_detached_is_kept(tmp_path: Path) -> None:
+    first, second = (
+        RecorderDetached(10, 20, 30, 40, 0, 1, 7, 7),
+        RecorderDetached(50, 60, 70, 80, 0, 0, 0, 0),
+    )
+    report, damaged = report_of(tmp_path, first, second, RESULT)
+    assert not damaged
+    assert [(s.begin_ns, s.until_ns, s.before, s.after) for s in report.detached] == [
+        (10, 40, 7, 7),
+        (50, 80, None, None),
+    ]
+    assert report.hides(39, 41)
+    assert report.hides(5, 11)
+    assert not report.hides(40, 50)
+
+
+@pytest.mark.parametrize(
+    "impossible",
+    [
+        RecorderDetached(10, 9, 30, 40, 0, 1, 7, 7),
+        RecorderDetached(10, 20, 30, 29, 0, 1, 7, 7),
+        RecorderDetached(10, 20, 30, 40, 0, 1, 8, 7),
+    ],
+)
+def test_what_no_recorder_does_is_damage(tmp_path: Path, impossible: RecorderDetached) -> None:
+    report, damaged = report_of(tmp_path, impossible, RESULT)
+    assert damaged == 1
+    assert report.detached == []
+
+
+def test_a_recorder_is_not_detached_twice_at_a_time(tmp_path: Path) -> None:
+    first, second = (
+        RecorderDetached(10, 20, 30, 40, 0, 1, 7, 7),
+        RecorderDetached(35, 60, 70, 80, 0, 1, 8, 8),
+    )
+    report, damaged = report_of(tmp_path, first, second, RESULT)
+    assert damaged == 1
+    assert len(report.detached) == 1
+
+
+def test_a_source_that_was_not_attached_again_is_a_problem(tmp_path: Path) -> None:
+    failed = RecorderDetached(10, 20, 30, 40, 1, 1, 7, 7)
+    manifest = finish(journal(tmp_path / "r", STARTED, failed, RESULT))
+    (problem,) = [p for p in manifest.problems if p.code == "recorder"]
+    assert "could not be attached again in full (Operation not permitted)" in problem.text

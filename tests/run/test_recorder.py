@@ -20,7 +20,7 @@ from whylate.recording.events import Kind
 from whylate.recording.plan import RunPlan, Setting
 from whylate.recording.reader import open_recording
 from whylate.recording.recorder.windows import read_windows
-from whylate.recording.workloads.activations import Engine, RecorderPlan
+from whylate.recording.workloads.activations import DetachPlan, Engine, RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
@@ -198,3 +198,46 @@ def test_where_all_programs_are_measured_the_cost_is_that_of_the_whole_run(tmp_p
     # A program may record more than one event: a stack is several.
     assert report.runs > report.events / 2
     assert 10 < report.run_ns / report.runs < 20_000
+
+
+@pytest.mark.parametrize("engine", ["bpf", "tracefs"])
+def test_nothing_is_recorded_while_it_is_detached(tmp_path: Path, engine: Engine) -> None:
+    detach = DetachPlan(block_ns=250_000_000, every=4, blocks=[1, 6, 7, 8, 13])
+    plan = RunPlan(
+        workload=Wakeup(
+            duration_ns=4_000_000_000,
+            interval_ns=1_000_000,
+            recorder=RecorderPlan(engine, control_every=5, detach=detach),
+        )
+    )
+    manifest = measure(LocalBoard(), plan, tmp_path / "r", Quiet())
+    report = manifest.recorder
+    assert report is not None
+    if report.engine is None:
+        pytest.skip(f"no {engine} here: {report.refused}")
+    # Adjacent blocks are one stretch.
+    assert len(report.detached) == 3
+    start_ns = manifest.cpus[0].start_ns
+    before = 0
+    for stretch, block in zip(report.detached, (1, 6, 13), strict=True):
+        assert stretch.error == 0
+        assert stretch.begin_ns >= start_ns + block * detach.block_ns
+        assert stretch.before is not None
+        assert stretch.after is not None
+        # Attached it recorded; detached it did not.
+        assert stretch.before > before
+        assert stretch.after == stretch.before
+        before = stretch.after
+    assert report.events > before
+    windows = list(read_windows(tmp_path / "r"))
+    assert len(windows) > 50
+    assert not any(report.hides(window.due_ns, window.run_ns) for window in windows)
+    table = pq.read_table(tmp_path / "r" / "samples.parquet")
+    due_ns = start_ns + table["activation"].to_numpy() * 1_000_000
+    seen = ~np.isnan(table["switched_ns"].to_numpy())
+    off = [(due_ns > s.begin_ns) & (due_ns < s.from_ns + 1) for s in report.detached]
+    assert not seen[np.any(off, axis=0)].any()
+    # Each activation was measured all the same.
+    assert sum(cpu.seen + cpu.overrun for cpu in manifest.cpus) == table.num_rows
+    last = report.detached[-1]
+    assert any(window.due_ns > last.until_ns for window in windows)

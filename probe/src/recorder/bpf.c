@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "bpf/layout.h"
+#include "bpf_attach.h"
 #include "bpf_maps.h"
 #include "bpf_sources.h"
 #include "clock.h"
@@ -161,18 +162,6 @@ static void load_programs(struct bpf_engine *engine, const struct kernel_name *n
 	free(log);
 }
 
-static int attach(const struct bpf_engine *engine, const struct bpf_source *source)
-{
-	union bpf_attr arguments;
-
-	memset(&arguments, 0, sizeof(arguments));
-	arguments.raw_tracepoint.prog_fd = (uint32_t)engine->programs[source->program];
-	/* A typed program has its tracepoint. */
-	if (!bpf_programs[source->program].is_typed)
-		arguments.raw_tracepoint.name = (uintptr_t)(strchr(source->name, ':') + 1);
-	return (int)bpf_call(BPF_RAW_TRACEPOINT_OPEN, &arguments, sizeof(arguments));
-}
-
 /* attach_all - attach all that were loaded; returns the errno of one that is needed */
 static int attach_all(struct recorder *recorder, const int *errors, char *text)
 {
@@ -189,7 +178,7 @@ static int attach_all(struct recorder *recorder, const int *errors, char *text)
 		recorder->source_count++;
 		*source = (struct recorder_source){wanted->name, false, error};
 		if (!error) {
-			engine->links[i] = attach(engine, wanted);
+			engine->links[i] = bpf_attach(engine, wanted);
 			source->attached = engine->links[i] >= 0;
 			source->error = source->attached ? 0 : errno;
 		}
@@ -356,5 +345,6 @@ const struct recorder_engine recorder_bpf = {
     .freeze = bpf_freeze,
     .cost = bpf_cost,
     .measure = bpf_measure,
+    .detach = bpf_detach,
     .stop = bpf_stop,
 };

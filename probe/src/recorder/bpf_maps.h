@@ -11,6 +11,8 @@
 #include "engine.h"
 
 #define PROGRAMS_MOST 48
+/* In place of a link that was closed for a while. */
+#define LINK_DETACHED (-2)
 
 /* All descriptors, -1 where there is none. */
 struct bpf_engine {

@@ -86,6 +86,10 @@ struct recorder_engine {
 	/* pause - keep no events until it is called again with false; returns 0 or an errno. For
 	 * engines that cannot measure. */
 	int (*pause)(struct recorder *recorder, bool paused);
+	/* detach - let the kernel run nothing of the recorder's at any event until it is called
+	 * again with false; returns 0, or the errno of the first source that is not attached again.
+	 * It interrupts other CPUs, and takes as long as the kernel needs. */
+	int (*detach)(struct recorder *recorder, bool detached);
 	/* stop - end recording and free everything, the rings too */
 	void (*stop)(struct recorder *recorder);
 };

@@ -216,6 +216,7 @@ void flight_report_started(const struct flight *flight)
 void flight_gather(struct flight *flight)
 {
 	flight->recorder.engine->gather(&flight->recorder);
+	detaching_count(&flight->detaching);
 	pace(flight);
 }
 
@@ -227,6 +228,7 @@ void flight_end(struct flight *flight)
 
 	if (!flight->recording)
 		return;
+	detaching_end(&flight->detaching, flight->sender);
 	flight->recorder.engine->cost(&flight->recorder, &cost);
 	for (uint16_t cpu = 0; cpu < flight->recorder.cpu_limit; cpu++) {
 		if (!flight->recorder.cpus[cpu])

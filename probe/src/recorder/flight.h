@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "detaching.h"
 #include "engine.h"
 #include "names.h"
 #include "threshold.h"
@@ -34,6 +35,7 @@ struct flight {
 	struct recorder_plan plan;
 	struct recorder_cost sampled; /* before the first activation */
 	uint64_t gather_ns;	      /* CPU time of looking at activations and copying windows */
+	struct detaching detaching;
 	struct threshold threshold;
 	struct names names;
 	struct window *window;

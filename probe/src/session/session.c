@@ -127,6 +127,7 @@ static int do_finish(struct session *session, const union wire_command *command,
 {
 	(void)command;
 	session->flight.wanted = false;
+	session->flight.detaching.count = 0;
 	hits_close(&session->hits);
 	load_reports_init(&session->loads, &session->sender, session->guardian);
 	return guardian_restore(session->guardian, text);
@@ -162,6 +163,15 @@ static int do_recorder(struct session *session, const union wire_command *comman
 		    session->workload.ops ? EBUSY
 					  : flight_request(&session->flight, &command->recorder),
 		    "invalid recorder, or a workload runs");
+}
+
+static int do_detach(struct session *session, const union wire_command *command, char *text)
+{
+	return fail(text,
+		    session->workload.ops
+			? EBUSY
+			: detaching_request(&session->flight.detaching, &command->detach),
+		    "invalid blocks, or a workload runs");
 }
 
 static int do_counters(struct session *session, const union wire_command *command, char *text)

@@ -76,6 +76,8 @@
 #define WIRE_KEPT_OUTPUT 65536u
 /* The largest tail of which windows are recorded, in millionths. */
 #define WIRE_MOST_TAIL_PPM 500000u
+/* Blocks of a workload in which the recorder is detached. */
+#define WIRE_MOST_DETACHED 1024u
 /* A stage that takes longer gets a stack; or half the threshold, where that is less. */
 #define WIRE_STACK_AFTER_NS 20000u
 /* A stage of an activation that was not seen. */

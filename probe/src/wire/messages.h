@@ -30,6 +30,7 @@ enum wire_kind {
 	WIRE_HITS = 30,
 	WIRE_HITS_END = 31,
 	WIRE_PUT = 21,
+	WIRE_DETACH = 40,
 	WIRE_WELCOME = 64,
 	WIRE_DONE = 65,
 	WIRE_FAILED = 66,
@@ -56,6 +57,7 @@ enum wire_kind {
 	WIRE_SYMBOLS = 88,
 	WIRE_BUILD_ID = 89,
 	WIRE_RECORDER_COST = 87,
+	WIRE_RECORDER_DETACHED = 120,
 	WIRE_ACK = 240,
 	WIRE_RESEND = 241,
 	WIRE_FRAGMENT = 242,
@@ -254,6 +256,12 @@ struct wire_put {
 	uint64_t offset;
 	uint64_t checksum;
 	struct wire_bytes data;
+};
+
+/* detach - Detach the recorder during some blocks of the next wakeup workload. */
+struct wire_detach {
+	uint64_t block_ns;
+	struct wire_list blocks;
 };
 
 /* welcome - Who the probe is and what it may do. */
@@ -488,6 +496,19 @@ struct wire_recorder_cost {
 	uint64_t gather_ns;
 };
 
+/* recorder_detached - A stretch of time in which the recorder was detached; comes before
+ * recorder_result. */
+struct wire_recorder_detached {
+	uint64_t begin_ns;
+	uint64_t from_ns;
+	uint64_t to_ns;
+	uint64_t until_ns;
+	int32_t error;
+	uint8_t counted;
+	uint64_t before;
+	uint64_t after;
+};
+
 /* ack - All frames below `next` have arrived. */
 struct wire_ack {
 	uint32_t next;
@@ -687,6 +708,7 @@ union wire_command {
 	struct wire_hits hits;
 	struct wire_hits_end hits_end;
 	struct wire_put put;
+	struct wire_detach detach;
 };
 
 /* X(name, NAME) for each command that starts no workload. */
@@ -707,7 +729,8 @@ union wire_command {
 	X(run, RUN)                                                                                \
 	X(hits, HITS)                                                                              \
 	X(hits_end, HITS_END)                                                                      \
-	X(put, PUT)
+	X(put, PUT)                                                                                \
+	X(detach, DETACH)
 
 /* By enum recorder_kind, for its fields a to f. */
 extern const uint8_t wire_event_fields[EVENT_COUNT][WIRE_EVENT_FIELDS];

@@ -166,6 +166,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	windows_start(&wakeup->windows, workload->context.flight, &wakeup->threads);
 	start_counters(workload);
 	wakeup_threads_go(&wakeup->threads);
+	windows_go(&wakeup->windows);
 	set_sending(wakeup, true);
 	wakeup->shipped_ns = clock_ns();
 	send_started(workload);

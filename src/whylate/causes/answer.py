@@ -71,6 +71,7 @@ class Answer:
     episodes, the worst first. families: what late episodes have in common. between: activations
     that were recorded as late and are not above a threshold that was asked for now: they are not
     among the control activations either, which the recorder drew from those that were not late.
+    detached: late activations while the recorder was detached, by design: they are in no share.
     observability: which causes could be named on the board. timings: when each significant cause
     acts.
     """
@@ -82,6 +83,7 @@ class Answer:
     why_not: str | None = None
     families: Families | None = None
     between: int = 0
+    detached: int = 0
     observability: tuple[Observability, ...] = ()
     timings: tuple[Timing, ...] = ()
 
@@ -96,7 +98,7 @@ def explain_recording(
     """
     manifest, report = recording.manifest, recording.manifest.recorder
     late = _find_late(manifest, recording.series, threshold_ns)
-    if report is not None and report.engine is not None and not _why_not(manifest, late.by_key):
+    if report is not None and report.engine is not None and not _why_not(manifest, late):
         every = -(-count_controls(recording.directory) // MOST_CONTROLS)
         wanted = _WantedWindows(late.by_key, max(1, every))
         windows = checked_windows(recording.directory, manifest, wanted)
@@ -179,20 +181,29 @@ class _Late:
     limit_ns: int
     name: str
     by_key: dict[tuple[int, int], Breakdown]
+    #: Late while the recorder was detached.
+    detached: int = 0
 
 
 def _find_late(
     manifest: Manifest, samples: Sequence[Activations], threshold_ns: int | None
 ) -> _Late:
+    report = manifest.recorder
     # One stall is one episode, however many activations came due in it.
     seen = merge_ordered([sort_series(cpu) for cpu in samples]).known
     limit, name = _bounded(seen, *_threshold(manifest, seen, threshold_ns))
-    late = {
-        (cpu.cpu, activation): Breakdown(cpu.cpu, activation, due_ns, latency_ns, None)
-        for cpu in samples
-        for activation, due_ns, latency_ns in _late(cpu, limit)
-    }
-    return _Late(limit, name, late)
+    late = {}
+    detached = 0
+    for cpu in samples:
+        for activation, due_ns, latency_ns in _late(cpu, limit):
+            if report is not None and report.hides(due_ns, due_ns + latency_ns):
+                # By design there is no window of it. The blocks were drawn at random, so that the
+                # others stand for the whole run.
+                detached += 1
+                continue
+            breakdown = Breakdown(cpu.cpu, activation, due_ns, latency_ns, None)
+            late[cpu.cpu, activation] = breakdown
+    return _Late(limit, name, late, detached)
 
 
 def _explain_late(
@@ -205,8 +216,8 @@ def _explain_late(
 ) -> Answer:
     """Return the answer; wanted: what chose the windows, None: all are there."""
     limit, name, late = those.limit_ns, those.name, those.by_key
-    if (why_not := _why_not(manifest, late)) is not None:
-        return Answer(limit, name, None, [], why_not)
+    if (why_not := _why_not(manifest, those)) is not None:
+        return Answer(limit, name, None, [], why_not, detached=those.detached)
     accounting = _Accounting(manifest)
     control: list[Breakdown] = []
     slowest = _Worst(late.values(), worst)
@@ -251,6 +262,7 @@ def _explain_late(
         ],
         families=find_families(late_episodes, control),
         between=between,
+        detached=those.detached,
     )
 
 
@@ -413,7 +425,7 @@ def _idle_exits(facts: Sequence[Fact]) -> dict[int, int]:
     return {}
 
 
-def _why_not(manifest: Manifest, late: Mapping[tuple[int, int], object]) -> str | None:
+def _why_not(manifest: Manifest, late: _Late) -> str | None:
     report = manifest.recorder
     if report is None:
         return (
@@ -422,6 +434,11 @@ def _why_not(manifest: Manifest, late: Mapping[tuple[int, int], object]) -> str 
         )
     if report.engine is None:
         return f"nothing could be recorded on this board: {report.refused or 'it did not say why'}"
-    if not late:
+    if not late.by_key and late.detached:
+        return (
+            f"all {late.detached} late activations came while the recorder was detached: measure "
+            "longer, or with --no-detach"
+        )
+    if not late.by_key:
         return "no activation was late: there is nothing to explain"
     return None

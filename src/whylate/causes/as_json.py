@@ -23,13 +23,14 @@ def answer_as_json(answer: Answer, worst: int) -> dict[str, Any]:
         "observability": msgspec.to_builtins(answer.observability),
     }
     if population is None:
-        return {**head, "why_not": answer.why_not}
+        return {**head, "why_not": answer.why_not, "detached": answer.detached}
     return {
         **head,
         "episodes": population.episodes,
         "episodes_recorded": population.recorded,
         "control_recorded": population.control,
         "between": answer.between,
+        "detached": answer.detached,
         "excess_ns": population.excess_ns,
         "causes": [
             {_SHARE_KEYS.get(name, name): value for name, value in share.items()}

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from whylate.cli.measure_program import MeasureCommand, program_to_watch
 from whylate.cli.option_groups import Heading, option_under
@@ -24,6 +25,7 @@ from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.app import App
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.wakeup import UntilPlan, Wakeup
+from whylate.run.detaching import draw_detached
 from whylate.run.errors import RequestError
 
 if TYPE_CHECKING:
@@ -64,6 +66,9 @@ _verdict = option_under(Heading.VERDICT)
 @_recording("--stop-above", "stop_above_ns", type=DURATION, metavar="TIME",
             help="End the run at the first activation later than this, and keep a snapshot of all "
             "CPUs (like cyclictest's --breaktrace).")  # fmt: skip
+@_recording("--detach/--no-detach", "detach", default=None,
+            help="Detach the recorder in a quarter of the time, drawn at random, to measure what "
+            "it adds to latencies.  [default: in real time, from --for 10s on]")  # fmt: skip
 @_recording("--spool", is_flag=True, help="Keep all samples on the board until the end.")
 @counters_option
 @option_under(Heading.WHERE)("--phases", type=click.IntRange(2, 1000), metavar="N",
@@ -89,6 +94,7 @@ def command(
     engine: Engine,
     threshold_ns: int | None,
     stop_above_ns: int | None,
+    detach: bool | None,
     spool: bool,
     counters: tuple[str, ...],
     phases: int | None,
@@ -111,12 +117,16 @@ def command(
         raise RequestError("--stop-above keeps what was recorded: not with --no-recorder")
     if phases and not options.virtual_time:
         raise RequestError("--phases repeats runs in virtual time: use --virtual-time too")
+    target = program_to_watch(ctx, comm, pid, argv, options.names)
     recorder = None
     if not no_recorder:
         recorder = RecorderPlan(
             engine=engine, threshold_ns=threshold_ns, stop_above_ns=stop_above_ns
         )
-    target = program_to_watch(ctx, comm, pid, argv, options.names)
+    if detach:
+        check_detach(recorder, watches_program=target is not None)
+    if target is None and (detach or (detach is None and not options.virtual_time)):
+        recorder = with_detached(recorder, duration_ns, interval_ns, options.seed, asked=detach)
     workload: Workload
     if target is not None:
         workload = App(duration_ns=duration_ns, spool=spool, recorder=recorder, target=target)
@@ -138,6 +148,36 @@ def command(
         show_run = partial(show, requirements=requirements, as_json=options.as_json)
         sys.exit(show_single(outcomes[0], show_run))
     sys.exit(show_several(outcomes, requirements, as_json=options.as_json))
+
+
+def check_detach(recorder: RecorderPlan | None, *, watches_program: bool) -> None:
+    """Raise RequestError where a recorder cannot be detached for a while."""
+    if recorder is None:
+        raise RequestError("--detach measures what the recorder adds: not with --no-recorder")
+    if watches_program:
+        raise RequestError("--detach: only the recorder sees a program's wakeups")
+    if recorder.stop_above_ns is not None:
+        raise RequestError("--stop-above needs the recorder at any time: not with --detach")
+
+
+def with_detached(
+    recorder: RecorderPlan | None,
+    duration_ns: int,
+    interval_ns: int,
+    seed: int,
+    *,
+    asked: bool | None,
+) -> RecorderPlan | None:
+    """Return a recorder that is detached in some blocks of the run, where that is possible.
+
+    Raises RequestError where it was asked for, and is not.
+    """
+    if recorder is None or recorder.stop_above_ns is not None:
+        return recorder
+    drawn = draw_detached(duration_ns, interval_ns, seed)
+    if drawn is None and asked:
+        raise RequestError("--detach takes --for 10s or more, and 1000 activations of each CPU")
+    return msgspec.structs.replace(recorder, detach=drawn)
 
 
 def plan_until(claim: RateLimit) -> UntilPlan:

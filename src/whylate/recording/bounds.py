@@ -40,6 +40,8 @@ Count = Annotated[int, Meta(ge=0, le=INT64_MAX)]
 Integer = Annotated[int, Meta(ge=-INT64_MAX, le=INT64_MAX)]
 #: A number that 32 bits hold: an errno, an exit status, a version.
 Small = Annotated[int, Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+#: The number of a block of time in a run.
+Block = Annotated[int, Meta(ge=0, le=(1 << 16) - 1)]
 Cpu = Annotated[int, Meta(ge=0, le=HIGHEST_CPU)]
 Priority = Annotated[int, Meta(ge=0, le=HIGHEST_PRIORITY)]
 Repetition = Annotated[int, Meta(ge=1, le=MOST_REPETITIONS)]

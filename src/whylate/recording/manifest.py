@@ -135,6 +135,32 @@ class SymbolsReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     build_ids: list[BuildId]
 
 
+class DetachedReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A stretch of time in which the recorder was detached.
+
+    Detaching began at begin_ns and was done at from_ns; attaching began at to_ns and was done at
+    until_ns. Nothing is recorded of activations that were due before until_ns and ran after
+    begin_ns. before, after: events since the start once it was detached, and before it was attached
+    again; None where they were not counted.
+    """
+
+    begin_ns: TimeNs
+    from_ns: TimeNs
+    to_ns: TimeNs
+    until_ns: TimeNs
+    before: Count | None
+    after: Count | None
+    #: The errno for which a source was not attached again; 0.
+    error: Small = 0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for times that are not in order."""
+        if not self.begin_ns <= self.from_ns <= self.to_ns <= self.until_ns:
+            raise ValueError("a recorder that was detached and attached in no possible order")
+        if (self.before or 0) > (self.after or 0):
+            raise ValueError("events that were recorded and are not there")
+
+
 class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the flight recorder did, and what it cost."""
 
@@ -163,6 +189,14 @@ class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     declined: str | None = None
     #: None in older recordings.
     symbols: SymbolsReport | None = None
+    #: In order; empty where it stayed attached throughout.
+    detached: list[DetachedReport] = []
+
+    def hides(self, due_ns: int, run_ns: int) -> bool:
+        """Whether nothing was recorded of an activation by design: it was detached meanwhile."""
+        return any(
+            due_ns < stretch.until_ns and run_ns > stretch.begin_ns for stretch in self.detached
+        )
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -144,6 +144,11 @@ def notes(answer: Answer, population: Population) -> list[str]:
             f"{answer.between:,} recorded activations lie between the run's threshold and this "
             "one: they count neither as late nor as control"
         )
+    if answer.detached:
+        lines.append(
+            f"{answer.detached:,} more late activations came while the recorder was detached, at "
+            "times drawn at random, to measure what it adds: the shares are those of the others"
+        )
     if any(cause.low is None for cause in population.causes):
         lines.append(
             f"no intervals: {_late_episodes(population)} are too few or too close together; "

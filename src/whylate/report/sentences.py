@@ -10,7 +10,14 @@ from whylate.recording.hits import parse_fact_line
 from whylate.recording.manifest import HitReport
 from whylate.recording.plan import FaultPlan
 from whylate.summary import model
-from whylate.summary.model import Estimate, Exceedance, Figures, Summary, ThreadFigures
+from whylate.summary.model import (
+    AddedFigure,
+    Estimate,
+    Exceedance,
+    Figures,
+    Summary,
+    ThreadFigures,
+)
 from whylate.text import plain
 
 #: The columns of every table of quantiles, in order.
@@ -75,6 +82,32 @@ def event_lines(summary: Summary) -> list[str]:
         for event in summary.events
     )
     return [f"counted per activation: {counts}"] if counts else []
+
+
+def observer_lines(summary: Summary) -> list[str]:
+    """Say what the recorder adds to latencies, and how that was measured."""
+    effect = summary.observer
+    if effect is None:
+        return []
+    if effect.reason is not None:
+        return [f"what the recorder adds is not known: {plain(effect.reason, 300)}"]
+    added = " and ".join(map(added_text, effect.added))
+    every = format_span_ns(effect.block_ns * effect.every)
+    text = (
+        f"the recorder adds {added}: it was detached in {format_span_ns(effect.block_ns)} of "
+        f"every {every}; {format_count(effect.left_out)} activations near the {effect.switches} "
+        "switches, or in a group without both, are not compared"
+    )
+    return [text]
+
+
+def added_text(figure: AddedFigure) -> str:
+    """Return what is added to a quantile: "310 ns (200 ns to 420 ns; × 1.07, 1.04–1.09) to p50"."""
+    low, high = format_ns(figure.low_ns), format_ns(figure.high_ns)
+    return (
+        f"{format_ns(figure.added_ns)} ({low} to {high}; × {figure.ratio:.3f}, "
+        f"{figure.ratio_low:.3f}–{figure.ratio_high:.3f}) to {plain(figure.name, 20)}"
+    )
 
 
 def hit_text(hit: HitReport) -> str:

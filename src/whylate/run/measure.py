@@ -30,7 +30,7 @@ from whylate.run.record import REPORT_S, WARM_UP_S, Run, closing, leaving, must_
 from whylate.run.resolve import check, resolve
 from whylate.run.workloads import activation_rules
 from whylate.run.workloads.counters import start_counters
-from whylate.wire.messages import LoadStart, Recorder, Setting, Stop
+from whylate.wire.messages import Detach, LoadStart, Recorder, Setting, Stop
 
 #: A workload that has not ended this long after its time never will.
 OVERTIME_S = 30.0
@@ -163,8 +163,17 @@ def refuse_dead_loads(run: Run) -> None:
         raise ProbeRefusedError(f"load {kind} does not work here: {reason}", 0)
 
 
-def recorder_command(plan: RecorderPlan) -> Recorder:
-    """Return the command that starts the flight recorder of a plan."""
+def recorder_commands(plan: RecorderPlan | None) -> list[Recorder | Detach]:
+    """Return the commands that start the flight recorder of a plan; none without one."""
+    if plan is None:
+        return []
+    detach = plan.detach
+    if detach is None:
+        return [_recorder_command(plan)]
+    return [_recorder_command(plan), Detach(detach.block_ns, tuple(detach.blocks))]
+
+
+def _recorder_command(plan: RecorderPlan) -> Recorder:
     return Recorder(
         engine=ENGINES.index(plan.engine),
         threshold_ns=plan.threshold_ns or 0,
@@ -190,7 +199,8 @@ def _run_activations(run: Run, workload: ActivationWorkload) -> None:
         # The recording notes a refusal: samples need no recorder. A workload that needs it is
         # refused below.
         with contextlib.suppress(ProbeRefusedError):
-            run.client.call(recorder_command(workload.recorder))
+            for command in recorder_commands(workload.recorder):
+                run.client.call(command)
     start_counters(run.client, workload.counters)
     # Last: what starting the recorder hits is not of the run.
     start_hits(run.client, run.plan)

@@ -37,7 +37,7 @@ from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.run.budgets import measuring_budget
 from whylate.run.console import copy_console
 from whylate.run.hits import hits_command, refuse_uncounted
-from whylate.run.measure import load_command, recorder_command, refuse_dead_loads
+from whylate.run.measure import load_command, recorder_commands, refuse_dead_loads
 from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
@@ -126,8 +126,8 @@ def write_script(plan: RunPlan, release: str, placed: Sequence[PlacedFault] = ()
     script.add(Pause(settling_ms(plan.seed)), script.preparing)
     script.read(WANTED_AFTER, script.before)
     activations = plan.activations
-    if activations is not None and activations.recorder is not None:
-        script.add(recorder_command(activations.recorder), script.recorder)
+    for recorder_command in recorder_commands(plan.recorder):
+        script.add(recorder_command, script.recorder)
     # Last: what starting the recorder hits is not of the run.
     hits = hits_command(plan)
     if hits is not None:

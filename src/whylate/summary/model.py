@@ -111,6 +111,44 @@ class EventFigures(msgspec.Struct, frozen=True):
     per_cpu: dict[int, int]
 
 
+class AddedFigure(msgspec.Struct, frozen=True):
+    """What the recorder adds to a quantile: with it and without, ns, their difference and ratio.
+
+    The intervals are at 95 %, over groups of blocks of time.
+    """
+
+    name: str
+    attached_ns: int
+    detached_ns: int
+    added_ns: int
+    low_ns: int
+    high_ns: int
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+
+
+class ObserverEffect(msgspec.Struct, frozen=True):
+    """What the recorder adds to the latencies of its run, measured by detaching it for a while.
+
+    detached_ns: how long it was detached. groups: of `every` blocks of block_ns each, of which one
+    was without it. switches: how often it was detached or attached. attached, detached:
+    activations that are compared; left_out: those near a switch, or in a group without both.
+    added: none where it is refused, for `reason`.
+    """
+
+    detached_ns: int
+    block_ns: int
+    every: int
+    groups: int
+    switches: int
+    attached: int
+    detached: int
+    left_out: int
+    added: list[AddedFigure]
+    reason: str | None = None
+
+
 class Caution(msgspec.Struct, frozen=True):
     """A warning that does not void the run."""
 
@@ -178,6 +216,8 @@ class Summary(RecordingSummary, frozen=True, kw_only=True):
     #: Events that were counted besides the time.
     events: list[EventFigures] = []
     per_thread: list[ThreadFigures] = []
+    #: None where the recorder stayed attached, or nothing was recorded.
+    observer: ObserverEffect | None = None
 
     @property
     def scheduled(self) -> bool:

@@ -23,6 +23,7 @@ from whylate.recording.samples import Activations, Stage
 from whylate.recording.store.kept_rows import KeptRows
 from whylate.stats.arrays import Bools, Int64s
 from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
+from whylate.summary.attached import AttachedActivations
 from whylate.summary.figures import estimates
 from whylate.summary.model import StageFigures
 from whylate.wire.constants import NOT_SEEN
@@ -51,7 +52,7 @@ class _StageSeries:
     seen; None where they are many.
     """
 
-    samples: Activations
+    samples: Activations | AttachedActivations
     stage: Stage
     unseen: _Unseen | None
     otherwise: Callable[[Int64s], Int64s]
@@ -112,7 +113,9 @@ class _Part:
     seen: int
 
 
-def stage_figures(series: Sequence[Activations]) -> dict[int | None, dict[str, StageFigures]]:
+def stage_figures(
+    series: Sequence[Activations | AttachedActivations],
+) -> dict[int | None, dict[str, StageFigures]]:
     """Summarise the stages of each CPU by its number, and of all together by None.
 
     Empty where no stage was recorded.
@@ -126,7 +129,7 @@ def stage_figures(series: Sequence[Activations]) -> dict[int | None, dict[str, S
     return by_cpu
 
 
-def _part(samples: Activations, stage: Stage) -> _Part:
+def _part(samples: Activations | AttachedActivations, stage: Stage) -> _Part:
     """Return a stage of one CPU's activations; those without any stages were not seen."""
     unseen, count = _find_unseen(samples, stage)
     # A latency below zero is one of a thread that ran before it was due: so did its stages.
@@ -137,7 +140,9 @@ def _part(samples: Activations, stage: Stage) -> _Part:
     return _Part(least, most, ordered, seen)
 
 
-def _find_unseen(samples: Activations, stage: Stage) -> tuple[_Unseen | None, int]:
+def _find_unseen(
+    samples: Activations | AttachedActivations, stage: Stage
+) -> tuple[_Unseen | None, int]:
     """Return the rows in which a stage was not seen, unless they are many; and how many."""
     parts: list[tuple[Int64s, Int64s, Bools]] = []
     count = first = 0

@@ -9,12 +9,15 @@ from whylate.recording.samples import Activations
 from whylate.stats.run.drift import trend_tests
 from whylate.stats.run.extremes import estimate_extremal_index, no_exceedance
 from whylate.stats.run.ordered import merge_ordered, sort_series
+from whylate.summary.attached import attached_only
 from whylate.summary.cautions import cautions
 from whylate.summary.facts import describe_recording
 from whylate.summary.figures import exceedance, figures, slowest_threads, thread_count
 from whylate.summary.model import EventFigures, Summary
+from whylate.summary.observer import observer_cautions, observer_effect
 from whylate.summary.requirements import parse_requirement
 from whylate.summary.stages import stage_figures
+from whylate.summary.switching import switching_cautions
 from whylate.summary.trust import assess
 from whylate.summary.verdicts import Evidence, judge
 
@@ -35,7 +38,7 @@ def summarize(
     """
     demands = [parse_requirement(text) for text in requirements]
     series = sorted(samples, key=lambda cpu: cpu.cpu)
-    stages = stage_figures(series)
+    stages = stage_figures(attached_only(manifest, series))
     ordered = [sort_series(cpu) for cpu in series]
     of_cpu = {cpu.cpu: number for number, cpu in enumerate(series)}
     per_cpu = []
@@ -66,6 +69,7 @@ def summarize(
     start_ns = min((account.start_ns for account in manifest.cpus), default=0)
     end_ns = max((account.end_ns for account in manifest.cpus), default=0)
     moved = trend_tests(everything, series)
+    observer = observer_effect(manifest, series)
     return Summary(
         **describe_recording(manifest, recording_name),
         interval_ns=workload.interval_ns,
@@ -76,7 +80,11 @@ def summarize(
         together=together,
         per_cpu=per_cpu,
         exceedance=exceedance(unseen),
-        warnings=cautions(manifest, moved, [cpu.cpu for cpu in series]),
+        warnings=[
+            *cautions(manifest, moved, [cpu.cpu for cpu in series]),
+            *observer_cautions(observer),
+            *switching_cautions(manifest, series, together),
+        ],
         requirements=[judge(demand, evidence) for demand in demands],
         interval_note=INTERVAL_NOTE,
         samples_sha256=manifest.samples_sha256,
@@ -88,6 +96,7 @@ def summarize(
         threads=thread_count(series),
         events=_events(manifest),
         per_thread=slowest_threads(manifest, series),
+        observer=observer,
     )
 
 

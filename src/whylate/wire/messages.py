@@ -299,6 +299,14 @@ class Put(
 
 
 @dataclass(frozen=True, slots=True)
+class Detach(Message, kind=40, ranges={"block_ns": (1, 2_592_000_000_000_000)}):
+    """Detach the recorder during some blocks of the next wakeup workload."""
+
+    block_ns: U64
+    blocks: ListU16
+
+
+@dataclass(frozen=True, slots=True)
 class Welcome(
     Message,
     kind=64,
@@ -671,6 +679,32 @@ class RecorderCost(
 
 
 @dataclass(frozen=True, slots=True)
+class RecorderDetached(
+    Message,
+    kind=120,
+    ranges={
+        "begin_ns": (0, 4_611_686_018_427_387_903),
+        "from_ns": (0, 4_611_686_018_427_387_903),
+        "to_ns": (0, 4_611_686_018_427_387_903),
+        "until_ns": (0, 4_611_686_018_427_387_903),
+        "counted": (0, 1),
+        "before": (0, 9_223_372_036_854_775_807),
+        "after": (0, 9_223_372_036_854_775_807),
+    },
+):
+    """A stretch of time in which the recorder was detached; comes before recorder_result."""
+
+    begin_ns: U64
+    from_ns: U64
+    to_ns: U64
+    until_ns: U64
+    error: I32
+    counted: U8
+    before: U64
+    after: U64
+
+
+@dataclass(frozen=True, slots=True)
 class Ack(Message, kind=240):
     """All frames below `next` have arrived."""
 
@@ -966,6 +1000,7 @@ MESSAGES: dict[int, type[Message]] = {
         Hits,
         HitsEnd,
         Put,
+        Detach,
         Welcome,
         Done,
         Failed,
@@ -992,6 +1027,7 @@ MESSAGES: dict[int, type[Message]] = {
         Symbols,
         BuildId,
         RecorderCost,
+        RecorderDetached,
         Ack,
         Resend,
         Fragment,

@@ -12,8 +12,8 @@ struct recorder_config {
 	/* Of the kernel's per-CPU variables: how far behind hrtimer_bases __irq_regs lies, the
 	 * registers that the running interrupt found; 0: not known. */
 	__s64 registers_at;
-	__u64 reads_kernel; /* programs may read any memory of the kernel's: not under lockdown */
-	__u64 finds_tasks;  /* programs may look a task up by its pid: Linux 6.2 */
+	__u64 reads_kernel;   /* programs may read any memory of the kernel's: not under lockdown */
+	__u64 finds_tasks;    /* programs may look a task up by its pid: Linux 6.2 */
 	__u64 shows_irq_work; /* programs know where the lists of irq_work are */
 	/* Threads whose wakings are watched: of a process, or of a name; see watched(). */
 	__u64 watch_pid;

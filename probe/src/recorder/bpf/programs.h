@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 b6019ddc49684aef12c5c7d3bcc83a8bc8b7e437a750adf9c6bc57dddb9be0f3 */
+/* sources: sha256 944ea4ed456becfae023deecf358cb4a7dee9827ad5f5a09282eefc525a83a49 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "detach.h"
 #include "failure.h"
 #include "gather.h"
 #include "tracefs/instance.h"
@@ -330,6 +331,13 @@ static int pause_tracing(struct recorder *recorder, bool paused)
 	return small_file_write(state->instance.directory, "tracing_on", paused ? "0" : "1");
 }
 
+static int detach(struct recorder *recorder, bool detached)
+{
+	const struct tracefs *state = recorder->state;
+
+	return detach_events(recorder, state->instance.directory, detached);
+}
+
 const struct recorder_engine recorder_tracefs = {
     .name = "tracefs",
     .start = start,
@@ -337,5 +345,6 @@ const struct recorder_engine recorder_tracefs = {
     .freeze = freeze,
     .cost = cost,
     .pause = pause_tracing,
+    .detach = detach,
     .stop = free_all,
 };

@@ -2,6 +2,7 @@
 #include "wakeup_windows.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "failure.h"
@@ -87,6 +88,23 @@ void windows_start(struct wakeup_windows *windows, struct flight *flight,
 	}
 }
 
+void windows_go(struct wakeup_windows *windows)
+{
+	struct flight *flight = windows->flight;
+	int error;
+
+	if (!flight->recording) {
+		flight->detaching.count = 0;
+		return;
+	}
+	error = detaching_start(&flight->detaching, &flight->recorder,
+				windows->threads->cpus[0].start_ns);
+	if (error)
+		send_note(flight->sender, "not-detached",
+			  "the recorder stays attached, and what it adds is not known: %s",
+			  strerror(error));
+}
+
 /* end_workload - end the workload, and report which activation did it */
 static void end_workload(struct wakeup_windows *windows, uint32_t stopped)
 {
@@ -140,12 +158,21 @@ static void examine(struct wakeup_windows *windows, size_t i, struct activation 
 	struct recorder_stage before = {0}, stage;
 	enum window_reason reason = reason_for(windows, i, activation);
 
+	if (detaching_hides(&flight->detaching, due_ns, run_ns)) {
+		for (size_t stage_number = 0; stage_number < STAGE_COUNT; stage_number++)
+			activation->stages_ns[stage_number] = WIRE_NOT_SEEN;
+		at->run_ns = run_ns;
+		return;
+	}
 	/* The wakeup before the first activation is no stage; a timer may be slightly early. */
 	if (!at->run_ns)
 		at->run_ns = cpu->start_ns - EARLY_NS;
 	stage = stage_find(recorded, &at->stage, at->run_ns, run_ns);
 	if (stage.switched_ns && at->stage)
 		before = recorded->stage[(at->stage - 1) & (STAGES - 1)];
+	/* Sums do not go on from before it was attached. */
+	if (before.switched_ns < detaching_since(&flight->detaching, due_ns))
+		before = (struct recorder_stage){0};
 	activation->stages_ns[0] = stage_since(stage.timer_ns, due_ns);
 	activation->stages_ns[1] = stage_since(stage.waking_ns, due_ns);
 	activation->stages_ns[2] = stage_since(stage.switched_ns, due_ns);

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from whylate.recording.manifest import BuildId, RecorderReport, SourceReport, SymbolsReport
+from whylate.recording.manifest import (
+    BuildId,
+    DetachedReport,
+    RecorderReport,
+    SourceReport,
+    SymbolsReport,
+)
 from whylate.text import shown
 from whylate.wire.codec import WireError
+from whylate.wire.constants import MOST_DETACHED
 from whylate.wire.messages import BuildId as BuildIdMessage
 from whylate.wire.messages import (
     Message,
     Note,
     RecorderCost,
+    RecorderDetached,
     RecorderResult,
     RecorderSource,
     RecorderStarted,
@@ -32,6 +40,7 @@ class RecorderAccounting:
         self._started: RecorderStarted | None = None
         self._symbols: Symbols | None = None
         self._cost: RecorderCost | None = None
+        self._detached: list[DetachedReport] = []
         self._result: RecorderResult | None = None
         self._declined: str | None = None
         #: Why none was started; None: one was, or the reason is not known.
@@ -50,10 +59,6 @@ class RecorderAccounting:
             case RecorderSource():
                 if len(self._sources) < MOST_SOURCES:
                     self._sources.append(SourceReport(shown(message.name, 80), message.error))
-            case Symbols():
-                self._add_symbols(message)
-            case BuildIdMessage():
-                self._add_build_id(message)
             case RecorderCost():
                 self._cost = message
             case RecorderResult():
@@ -62,6 +67,19 @@ class RecorderAccounting:
                 self.refuse(message.text)
             case Note(code="recorder-declined"):
                 self._declined = shown(message.text, 400)
+            case _:
+                return self._add_report(message)
+        return True
+
+    def _add_report(self, message: Message) -> bool:
+        """Add a message of what else the recorder reports; return whether it was one."""
+        match message:
+            case Symbols():
+                self._add_symbols(message)
+            case BuildIdMessage():
+                self._add_build_id(message)
+            case RecorderDetached():
+                self._add_detached(message)
             case _:
                 return False
         return True
@@ -83,6 +101,30 @@ class RecorderAccounting:
             module = shown(message.module, 64)
             self._build_ids.append(BuildId(module or None, message.id.hex()))
 
+    def _add_detached(self, message: RecorderDetached) -> None:
+        counted = bool(message.counted)
+        try:
+            stretch = DetachedReport(
+                message.begin_ns,
+                message.from_ns,
+                message.to_ns,
+                message.until_ns,
+                message.before if counted else None,
+                message.after if counted else None,
+                message.error,
+            )
+        except ValueError as error:
+            raise WireError(str(error)) from None
+        if self._detached and stretch.begin_ns < self._detached[-1].until_ns:
+            raise WireError("a recorder that was detached while it was detached")
+        if len(self._detached) < MOST_DETACHED:
+            self._detached.append(stretch)
+
+    @property
+    def attach_error(self) -> int:
+        """The errno for which a source was not attached again; 0."""
+        return next((stretch.error for stretch in self._detached if stretch.error), 0)
+
     def report(self, windows: int) -> RecorderReport:
         """Return what the recorder did; windows: how many came."""
         started, result, cost = self._started, self._result, self._cost
@@ -102,6 +144,7 @@ class RecorderAccounting:
             gather_ns=cost.gather_ns if cost is not None else None,
             declined=self._declined if started is not None else None,
             symbols=self._symbols_report(),
+            detached=self._detached,
         )
 
     def _symbols_report(self) -> SymbolsReport | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -159,6 +160,11 @@ class WindowAssembler:
             text = f"nothing was recorded beside the samples: {reason}"
         elif self.torn:
             text = f"{self.torn} recorded windows lost events: they count as not observed"
+        elif error := self.accounting.attach_error:
+            text = (
+                "the recorder was detached for a while, and could not be attached again in full "
+                f"({os.strerror(error)}): later activations are not observed, or in part"
+            )
         else:
             return []
         return [Problem("recorder", text, fatal=False)]

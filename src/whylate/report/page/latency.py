@@ -106,6 +106,7 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         **page.board_rows(manifest),
         "probe": [
             *page.probe_rows(manifest, summary.elapsed_ns),
+            *page.observer_rows(summary.observer),
             *page.event_rows(summary.events),
         ],
         "threads": page.thread_rows(manifest) if summary.scheduled else [],

@@ -23,13 +23,21 @@ from whylate.quantities import (
 from whylate.recording.manifest import CrashReport, FactValue, LoadReport, Manifest
 from whylate.report.sentences import (
     QUANTILES,
+    added_text,
     estimate_text,
     hit_text,
     thread_label,
     threads_shown,
     worst_first,
 )
-from whylate.summary.model import Estimate, EventFigures, Figures, Summary, ThreadFigures
+from whylate.summary.model import (
+    Estimate,
+    EventFigures,
+    Figures,
+    ObserverEffect,
+    Summary,
+    ThreadFigures,
+)
 from whylate.text import plain, plain_lines
 
 #: Facts and changes are the board's to choose; a page stays a page. The rest is in manifest.json.
@@ -290,6 +298,24 @@ def probe_rows(manifest: Manifest, elapsed_ns: int) -> list[tuple[str, str]]:
         *((name, text(value)) for name, value, text in known if value is not None),
         ("clock", plain(manifest.clock, 60)),
         ("frames", frames),
+    ]
+
+
+def observer_rows(effect: ObserverEffect | None) -> list[tuple[str, str]]:
+    """Say what the recorder adds to latencies; nothing where it stayed attached."""
+    if effect is None:
+        return []
+    if effect.reason is not None:
+        return [("recorder adds", f"not known: {plain(effect.reason, 300)}")]
+    how = (
+        f"{format_count(effect.attached)} activations with it and "
+        f"{format_count(effect.detached)} without, in {effect.groups} groups of {effect.every} "
+        f"blocks of {format_span_ns(effect.block_ns)}; {format_count(effect.left_out)} near the "
+        f"{effect.switches} switches, or in a group without both, are not compared"
+    )
+    return [
+        *(("recorder adds", added_text(figure)) for figure in effect.added),
+        ("compared", how),
     ]
 
 

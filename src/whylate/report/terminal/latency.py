@@ -17,6 +17,7 @@ from whylate.report.sentences import (
     event_lines,
     hit_lines,
     injected_fault,
+    observer_lines,
     stage_lines,
     thread_label,
     threads_shown,
@@ -79,6 +80,7 @@ def print_summary(
         *(f"{_footnote(reasons, name)} {reason}" for name, reason in reasons.items()),
         plain(f"Intervals: {summary.interval_note}", 200),
         *stage_lines(summary.together),
+        *observer_lines(summary),
         *event_lines(summary),
         *hit_lines(summary.hits),
     )

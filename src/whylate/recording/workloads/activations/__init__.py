@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from whylate.recording.bounds import LimitNs, RunNs, Small
+from whylate.recording.bounds import Block, LimitNs, RunNs, Small
 
 if TYPE_CHECKING:
     from whylate.recording.workloads.app import Target
@@ -14,6 +15,24 @@ if TYPE_CHECKING:
     from whylate.recording.workloads.wakeup import UntilPlan
 
 Engine = Literal["best", "bpf", "tracefs"]
+
+
+class DetachPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The blocks of time in which the recorder is detached, to measure what it adds to latencies.
+
+    Block k is [start + k * block_ns, start + (k + 1) * block_ns) of the first CPU's start_ns. Of
+    `every` blocks that follow each other, a group, one is detached, drawn at random.
+    """
+
+    block_ns: RunNs
+    every: Small
+    #: Their numbers, ascending.
+    blocks: list[Block]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for blocks that are no such draw."""
+        if self.every < 2 or any(a >= b for a, b in pairwise(self.blocks)):
+            raise ValueError("blocks that nobody drew")
 
 
 class RecorderPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,6 +47,8 @@ class RecorderPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     control_every: Small = 1000
     #: The first activation above it ends the run; None: no activation does.
     stop_above_ns: LimitNs | None = None
+    #: None: it stays attached throughout. Of the wakeup workload alone.
+    detach: DetachPlan | None = None
 
 
 class ActivationWorkload(
