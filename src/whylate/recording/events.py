@@ -35,9 +35,7 @@ class Kind(StrEnum):
     IPI_SEND = "ipi_send"  # target_cpu, name: callback
     FAULT = "fault"  # id: thread
     STEAL = "steal"  # duration_ns: taken by the hypervisor since steal was last looked at
-    STACK = (
-        "stack"  # name: "timer" or "switch"; enabled, prev_state; duration_ns: of taking it
-    )
+    STACK = "stack"  # name: "timer" or "switch"; enabled, prev_state; duration_ns: of taking it
     CALL_ENTRY = "call_entry"  # a function called from another CPU; name
     CALL_EXIT = "call_exit"  # name
     DEFERRED_ENTRY = "deferred_entry"  # name: of a timer_list, a work item, a tasklet
