@@ -25,10 +25,9 @@ AT_THE_END = (
 )
 
 
-def _stacked(*stack: str, call: tuple[int, str] | None = None) -> list[Piece]:
+def _stacked(*stack: str, call: str = "") -> list[Piece]:
     """The pieces of an activation that waited for `make`, with its stack, and a system call."""
-    pid, name = call or (20, "")
-    taken = event(901, Kind.STACK, id=pid, name="switch", stack=stack, prev_state=name)
+    taken = event(901, Kind.STACK, id=20, name="switch", stack=stack, prev_state=call)
     made = busy_window()
     events = sorted([*made.events, taken], key=lambda each: each.time_ns)
     return cut_window(replace(made, events=tuple(events)), {}, 100)
@@ -69,22 +68,21 @@ def test_a_stack_is_named_after_the_innermost_function_that_is_not_generic(
 
 
 def test_the_end_of_a_system_call_is_named_after_the_call() -> None:
-    assert _section(_stacked(*AT_THE_END, call=(20, "poll"))) == "poll() in make"
+    assert _section(_stacked(*AT_THE_END, call="poll")) == "poll() in make"
 
 
-@pytest.mark.parametrize("call", [None, (20, ""), (21, "poll")])
-def test_a_system_call_that_is_not_known_is_not_guessed(call: tuple[int, str] | None) -> None:
-    assert _section(_stacked(*AT_THE_END, call=call)) == "a system call in make"
+def test_a_system_call_that_is_not_known_is_not_guessed() -> None:
+    assert _section(_stacked(*AT_THE_END)) == "a system call in make"
 
 
 def test_a_kernel_thread_is_in_no_system_call() -> None:
-    pieces = _stacked("worker_thread+0x1", "kthread+0x2", call=(20, "read"))
+    pieces = _stacked("worker_thread+0x1", "kthread+0x2", call="read")
     assert _section(pieces) == "worker_thread in make"
 
 
 def test_a_32_bit_programs_number_has_another_meaning() -> None:
     stack = (*AT_THE_END[:2], "do_int80_syscall_32+0x1", "entry_INT80_compat+0x2")
-    assert "poll" not in _section(_stacked(*stack, call=(20, "poll")))
+    assert "poll" not in _section(_stacked(*stack, call="poll"))
 
 
 def test_a_section_in_a_work_item_is_named_after_it() -> None:
