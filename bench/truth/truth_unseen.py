@@ -11,7 +11,7 @@ unexplained  nothing is called
 misnamed     something is called that is neither
 bystander    something is called that was beside the fault and delayed nothing
 
-A thread of the fault's own program that is called after a right cause is no misnaming: it had the
+A thread of the fault's own program that is called beside a right cause is no misnaming: it had the
 CPU, and it is the culprit.
 
 A run in which the fault did not act, or in which nothing was late, has no mark. Where the fault
@@ -127,16 +127,16 @@ def _verdict(entry: Fault, log: FaultLog, called: Sequence[Called], *, rt: bool)
         return "bystander"
     if not called:
         return "unexplained" if answer.pieces else "right"
-    first, *others = (
+    marks = [
         (_mark_of(answer.kind, answer.pieces, answer.class_only, log.alias, item), item)
         for item in called
-    )
-    if any(
-        verdict == "misnamed" and not (item.cause == Cause.THREAD and log.alias in item.detail)
-        for verdict, item in others
-    ):
-        return "misnamed"
-    return first[0]
+    ]
+    others = [
+        verdict
+        for verdict, item in marks
+        if verdict != "misnamed" or item.cause != Cause.THREAD or log.alias not in item.detail
+    ]
+    return "misnamed" if not others or "misnamed" in others else others[0]
 
 
 def _mark_of(

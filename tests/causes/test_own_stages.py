@@ -53,6 +53,25 @@ def test_a_thread_that_was_not_asleep_when_due_was_stopped_or_blocked_whatever_r
     assert names(woken(left="S"))[0] == ("unexplained", "in make", 100)
 
 
+def test_a_thread_that_blocks_in_its_own_page_fault_is_in_that() -> None:
+    def blocks(*before: Event) -> list[tuple[str, str, int]]:
+        made = window(
+            switch(-400, 20, "make", 120),
+            event(100, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+            switch(200, PID, "whylate", PRIO, prev=20),
+            *before,
+            replace(switch(300, 20, "make", 120, prev=PID), prev_state="D"),
+            event(700, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+            switch(900, PID, "whylate", PRIO, prev=20),
+            run=1000, waking=100, switched=200,
+        )  # fmt: skip
+        return [piece for piece in names(made) if piece[2] == 400]
+
+    assert blocks(event(250, Kind.FAULT, id=PID)) == [("page fault", "blocked in it", 400)]
+    assert blocks() == [("blocked", "", 400)]
+    assert blocks(event(250, Kind.FAULT, id=20)) == [("blocked", "", 400)]
+
+
 def test_a_drivers_own_delay_is_no_block_and_what_ends_a_block_is_none() -> None:
     def due_in_it(*inside: Event) -> Window:
         return window(

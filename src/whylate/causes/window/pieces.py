@@ -44,7 +44,8 @@ after it, or (deeper) idle, then a quota was used up or its priority had been lo
 only if the kernel's timer that gives a new one ran meanwhile: RT throttling, the budget of its own
 deadline, or the bandwidth of its cgroup. What ran before that choice ran for the same reason.
 Without that timer it is unexplained.
-(5) From a page fault to the end of the stage.
+(5) From a page fault to the end of the stage. If the thread blocks after it, before its code runs,
+that is in the page fault: for a lock of its address space, or a page from a disk.
 (6) `outside the traced kernel`: the host, firmware, or a handler that leaves no event (of
 an exception, or the way back to user code, which end with interrupts on again by themselves).
 It is not known which of them, so none is named; steal is the hypervisor's own count alone.
@@ -270,6 +271,8 @@ class _Rule:
     def named(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Return the pieces of a segment that lies in one stage."""
         start, end = segment.start_ns, segment.end_ns
+        if stage is Stage.BLOCKED and self._first_fault_ns < start:
+            return [Piece(start, end, Cause.PAGE_FAULT, "blocked in it", stage)]
         if stage in _WHATEVER_RUNS:
             return [Piece(start, end, _WHATEVER_RUNS[stage], "", stage)]
         if stage in _NOT_WOKEN and self._woken_elsewhere():
