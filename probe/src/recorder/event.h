@@ -123,7 +123,9 @@ struct recorder_cpu {
 	/* The reader's: done with so many holds, and so many chunks in them. */
 	__u64 holds_released;
 	__u64 chunks_released;
-	__u64 laters; /* since the start; the last is later[(laters - 1) % LATER_MOST] */
+	__u64 awaited_ns; /* since when a stack is awaited, of a thread that must run first; 0: none
+			   */
+	__u64 laters;	  /* since the start; the last is later[(laters - 1) % LATER_MOST] */
 	struct recorder_later later[LATER_MOST];
 	struct recorder_hold hold[HOLDS];
 	struct recorder_chunk chunk[CHUNKS_MOST];

@@ -102,12 +102,13 @@ struct recorder_bpf_cpu {
 	/* What the measured thread's late timer interrupted: see look_at_timer(). */
 	__u64 late_ns;	      /* when the timer came */
 	__u64 late_to_record; /* it is recorded once the thread is done and its window wanted */
-	__u64 late_deep;      /* callers are of use */
+	__u64 late_deep;      /* the stack of who it interrupted is of use */
+	__u64 late_copied;    /* late_words are what was on that stack */
 	__u64 late_took_ns;
 	__u64 late_pid;
 	__u64 late_instruction;
 	__u64 late_words[HELPER_WORDS]; /* off its stack: the caller may be among them */
-	__u64 reserved[4];		/* to a multiple of 64 bytes */
+	__u64 reserved[2];		/* to a multiple of 64 bytes */
 
 	struct recorder_cpu shared;
 	/* struct recorder_event event[ring_mask + 1] follows. */

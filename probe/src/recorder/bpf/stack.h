@@ -132,7 +132,7 @@ ALWAYS_INLINE void record_late(struct recorder_bpf_cpu *cpu)
 	struct stack stack = {0};
 
 	cpu->late_to_record = 0;
-	if (cpu->late_deep && may_enable(code)) {
+	if (cpu->late_copied && may_enable(code)) {
 		cpu->frames[0] = caller(cpu);
 		stack.frames = !!cpu->frames[0];
 	} else {
@@ -195,6 +195,7 @@ ALWAYS_INLINE void look_at_timer(__u64 *context, struct recorder_bpf_cpu *cpu,
 	cpu->late_pid = thread;
 	cpu->late_instruction = instruction;
 	cpu->late_deep = deep;
+	cpu->late_copied = deep;
 	cpu->late_to_record = 1;
 	cpu->settled = 0;
 	/* What it takes adds to the thread's latency, and is recorded. */
@@ -315,11 +316,14 @@ ALWAYS_INLINE void take_later(struct recorder_bpf_cpu *cpu, struct task_struct *
 	}
 	if (unlikely(cpu->culprit.task)) {
 		cpu->awaited = cpu->culprit;
+		cpu->shared.awaited_ns =
+		    cpu->culprit.late_ns ? cpu->culprit.late_ns : cpu->culprit.switched_ns;
 		cpu->culprit.task = 0;
 	}
 	if (unlikely(cpu->awaited.task == (__u64)next)) {
 		take_stack(cpu, &cpu->awaited, next, now);
 		cpu->awaited.task = 0;
+		cpu->shared.awaited_ns = 0;
 	}
 }
 

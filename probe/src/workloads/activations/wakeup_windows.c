@@ -10,6 +10,8 @@
 
 /* No activation runs this much before it is due. */
 #define EARLY_NS 1000000u
+/* How long a window waits for a stack. */
+#define AWAIT_NS (100 * (uint64_t)NS_PER_MS)
 
 /* ask_threads - let the measuring threads ask for windows to be held */
 static void ask_threads(struct wakeup_windows *windows)
@@ -191,6 +193,16 @@ static void examine(struct wakeup_windows *windows, size_t i, struct activation 
 			   reason, &stage, &before);
 }
 
+/* is_awaited - whether the stack of who delayed an activation may still come: where a kernel finds
+ * no task by its pid, that thread must run again first */
+static bool is_awaited(const struct recorder *recorder, const struct recorder_cpu *recorded,
+		       uint64_t run_ns)
+{
+	uint64_t since_ns = __atomic_load_n(&recorded->awaited_ns, __ATOMIC_RELAXED);
+
+	return since_ns && run_ns >= since_ns && recorder->gathered_ns < since_ns + AWAIT_NS;
+}
+
 /* examine_cpu - examine the activations of a CPU that are completely recorded */
 static void examine_cpu(struct wakeup_windows *windows, size_t i, bool ended)
 {
@@ -212,7 +224,10 @@ static void examine_cpu(struct wakeup_windows *windows, size_t i, bool ended)
 	for (; cpu->ring.offered < written; cpu->ring.offered++) {
 		struct activation *activation = ring_at(&cpu->ring, cpu->ring.offered);
 
-		if (!ended && run_ns_of(cpu, activation) > flight->recorder.gathered_ns)
+		uint64_t run_ns = run_ns_of(cpu, activation);
+
+		if (!ended && (run_ns > flight->recorder.gathered_ns ||
+			       is_awaited(&flight->recorder, recorded, run_ns)))
 			break;
 		examine(windows, i, activation);
 	}
