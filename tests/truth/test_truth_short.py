@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +52,14 @@ def test_a_known_cause_is_called_first_and_its_time_is_located(case: Case) -> No
     assert interval is not None
     assert cause.share is not None
     assert interval[0] <= cause.share <= interval[1]
+
+
+def test_a_section_that_a_helper_ends_is_named_after_its_caller() -> None:
+    """The interrupted function is one that enables interrupts for whoever holds a lock."""
+    found = answered(Case(PC, ("bulk-lock",), 10.0, seed=1))
+    (first, *_) = found.significant
+    assert first.cause == "interrupts disabled"
+    assert re.fullmatch(r"f[0-9a-f]{8} \[m[0-9a-f]{8}\]", first.detail)
 
 
 def test_of_two_causes_both_are_in_the_first_two() -> None:
