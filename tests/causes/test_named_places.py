@@ -55,6 +55,8 @@ def test_a_function_keeps_its_module_and_loses_what_the_compiler_made_of_it() ->
         (("__run_timers+0x1", "__do_softirq+0x2", "innocent+0x3"), ""),
         (("hrtimer_interrupt+0x1", "sysvec_apic_timer_interrupt+0x2", "innocent+0x3"), ""),
         (("do_nanosleep+0x1", "__x64_sys_nanosleep+0x2", "do_syscall_64+0x3"), "nanosleep()"),
+        (("sys_imageblit+0x1 [sysimgblt]", "soft_cursor+0x2"), "sys_imageblit [sysimgblt]"),
+        (("sys_poll+0x1", "el0_svc+0x2"), "poll()"),
         (("do_sys_poll+0x1", "__x64_sys_poll+0x2"), "do_sys_poll"),
         (("console_unlock+0x1", "_printk+0x1", "sysrq_handle_showmem+0x2"),
          "console_unlock of sysrq"),

@@ -126,6 +126,9 @@ static int find_names(struct bpf_engine *engine, struct kernel_name *names, char
 	engine->fds.task_release = release->id;
 	engine->config.finds_tasks =
 	    bpf_finds_tasks(&engine->fds, names[bpf_sources[bpf_source_count - 1].program].id);
+	/* Without them no program may have a call of theirs, not even one that is never made. */
+	if (!engine->config.finds_tasks)
+		engine->fds.task_from_pid = engine->fds.task_release = 0;
 	engine->fds.raised = raised->id;
 	engine->fds.lazy = lazy->id;
 	engine->config.shows_irq_work = engine->config.reads_kernel && raised->id && lazy->id;

@@ -38,6 +38,7 @@ static void forget(struct recorder_bpf_cpu *cpu)
 	cpu->softirq_thread = 0;
 	cpu->interrupts = 0;
 	cpu->in_idle_state = 0;
+	cpu->callback = 0;
 	cpu->waking_ns = 0;
 	cpu->timer_ns = 0;
 	/* It was wanted of what was not recorded. */
@@ -57,8 +58,12 @@ static int attach_again(struct recorder *recorder)
 		if (engine->links[i] != LINK_DETACHED)
 			continue;
 		engine->links[i] = bpf_attach(engine, &bpf_sources[i]);
-		if (engine->links[i] < 0 && !error)
+		if (engine->links[i] >= 0)
+			continue;
+		if (!error)
 			error = errno;
+		/* The next time is another attempt. */
+		engine->links[i] = LINK_DETACHED;
 	}
 	return error;
 }

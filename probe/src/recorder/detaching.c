@@ -14,11 +14,14 @@
 
 int detaching_request(struct detaching *detaching, const struct wire_detach *request)
 {
+	detaching->count = 0;
 	if (request->blocks.count > WIRE_MOST_DETACHED)
 		return EINVAL;
 	for (size_t i = 0; i < request->blocks.count; i++) {
 		detaching->blocks[i] = wire_list_u16(request->blocks, i);
 		if (i && detaching->blocks[i] <= detaching->blocks[i - 1])
+			return EINVAL;
+		if (request->block_ns > WIRE_LONGEST_RUN_NS / (detaching->blocks[i] + 1u))
 			return EINVAL;
 	}
 	detaching->block_ns = request->block_ns;
@@ -103,6 +106,7 @@ static void release(struct detaching *detaching)
 	free(detaching->stretches);
 	detaching->stretches = NULL;
 	detaching->stretch_count = 0;
+	detaching->sent = 0;
 	detaching->count = 0;
 }
 
@@ -209,6 +213,24 @@ static void send_stretch(const struct detached *stretch, struct sender *sender, 
 	     .after = stretch->after);
 }
 
+void detaching_send(struct detaching *detaching, struct sender *sender)
+{
+	if (!detaching->running)
+		return;
+	for (; detaching->sent < detaching->stretch_count; detaching->sent++) {
+		const struct detached *stretch = &detaching->stretches[detaching->sent];
+		bool last = detaching->sent + 1 == detaching->stretch_count;
+
+		/* One that was skipped is over once the next one has begun. */
+		if (!atomic_load(&stretch->until_ns) &&
+		    (atomic_load(&stretch->begin_ns) || last || !atomic_load(&stretch[1].begin_ns)))
+			return;
+		if (!sender_has_room(sender, sizeof(struct wire_recorder_detached)))
+			return;
+		send_stretch(stretch, sender, 0);
+	}
+}
+
 void detaching_end(struct detaching *detaching, struct sender *sender)
 {
 	uint64_t end_ns;
@@ -226,7 +248,7 @@ void detaching_end(struct detaching *detaching, struct sender *sender)
 	pthread_mutex_destroy(&detaching->lock);
 	detaching->running = false;
 	end_ns = clock_ns();
-	for (size_t i = 0; i < detaching->stretch_count; i++)
-		send_stretch(&detaching->stretches[i], sender, end_ns);
+	for (; detaching->sent < detaching->stretch_count; detaching->sent++)
+		send_stretch(&detaching->stretches[detaching->sent], sender, end_ns);
 	release(detaching);
 }

@@ -46,6 +46,7 @@ struct detaching {
 	struct recorder *recorder;
 	struct detached *stretches; /* NULL: it is never detached */
 	size_t stretch_count;
+	size_t sent; /* of them */
 	pthread_t thread;
 	pthread_mutex_t lock; /* of stop */
 	pthread_cond_t stopped;
@@ -69,7 +70,10 @@ bool detaching_hides(const struct detaching *detaching, uint64_t due_ns, uint64_
 /* detaching_since - return since when it was attached at that time; 0: from the start */
 uint64_t detaching_since(const struct detaching *detaching, uint64_t time_ns);
 
-/* detaching_end - stop switching, and send what was done */
+/* detaching_send - send the stretches that are over: a run may break before its end */
+void detaching_send(struct detaching *detaching, struct sender *sender);
+
+/* detaching_end - stop switching, and send what was done and not yet sent */
 void detaching_end(struct detaching *detaching, struct sender *sender);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * An engine fills one struct recorder_cpu and one ring of events for each CPU of the board: by BPF
  * programs, in memory that the kernel and the probe share; or from the buffers of tracefs, in
- * memory of the probe's own. All functions but freeze are called by one SCHED_OTHER thread of the
+ * memory of the probe's own. All functions but freeze and detach are called by one thread of the
  * probe.
  */
 #ifndef WHYLATE_RECORDER_ENGINE_H

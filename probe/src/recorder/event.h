@@ -23,7 +23,7 @@
  * Who reads a ring while it is written to finds events by the numbers of the chunks. An event that
  * has another seq than its number was not complete, or was overwritten. The times of events next to
  * each other may be out of order by as long as an interrupt lasts: a program that is interrupted
- * has read the clock before.
+ * has read the clock before. A stack may be recorded long after the time that it has.
  */
 struct recorder_event {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
@@ -106,7 +106,8 @@ struct recorder_later {
 	__u64 number;  /* of that event */
 };
 
-/* A power of two: twice as many as windows are copied in the longest time between two looks. */
+/* A power of two: many times as many as windows are copied in the longest time between two looks.
+ */
 #define LATER_MOST 256u
 
 struct recorder_cpu {

@@ -30,7 +30,7 @@
 #define LOOK_LEAST_NS (4 * NS_PER_MS)
 #define LOOK_MOST_NS  (50 * NS_PER_MS)
 /* The thread that starts the engine and reads the rings must run beside loads: starting the engine
- * beside four loads took 35 s once. It stays SCHED_OTHER. */
+ * beside four loads took 35 s once. It is SCHED_OTHER until the engine has started. */
 #define LOOKING_NICE -20
 
 static const struct recorder_engine *const engines[ENGINES] = {&recorder_bpf, &recorder_tracefs};
@@ -217,6 +217,7 @@ void flight_gather(struct flight *flight)
 {
 	flight->recorder.engine->gather(&flight->recorder);
 	detaching_count(&flight->detaching);
+	detaching_send(&flight->detaching, flight->sender);
 	pace(flight);
 }
 

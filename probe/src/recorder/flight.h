@@ -2,7 +2,7 @@
 /*
  * The flight recorder of a session: what is recorded of which activations, and sent.
  *
- * A SCHED_OTHER thread examines every activation before it is sent. It copies the windows of the
+ * One thread examines every activation before it is sent. It copies the windows of the
  * late activations and of the control sample out of the rings of the engine.
  */
 #ifndef WHYLATE_RECORDER_FLIGHT_H

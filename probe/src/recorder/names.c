@@ -80,8 +80,9 @@ static uint64_t start_of(uint32_t pid)
 	char path[64], text[512], *at;
 	uint64_t start = 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	if (!small_file_line(AT_FDCWD, path, text, sizeof(text)))
+	/* Of the thread alone: its process's file sums up all of its threads. */
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, pid);
+	if (small_file_read(AT_FDCWD, path, text, sizeof(text)))
 		return 0;
 	/* Its name, which may hold anything, ends at the last bracket. */
 	at = strrchr(text, ')');
@@ -96,17 +97,18 @@ void names_task(struct names *names, uint32_t pid, uint32_t thread)
 {
 	uint32_t known = names->tasks.count;
 	char path[64], text[48];
-	uint64_t start;
+	uint64_t start, process;
 
 	/* The idle threads have no directory. */
 	if (!pid || !thread || table_id(&names->tasks, pid, thread) <= known)
 		return;
 	start = start_of(pid);
 	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	snprintf(text, sizeof(text), "%llu %llu",
-		 (unsigned long long)small_file_number(AT_FDCWD, path, "Tgid:"),
+	process = small_file_number(AT_FDCWD, path, "Tgid:");
+	snprintf(text, sizeof(text), "%llu %llu", (unsigned long long)process,
 		 (unsigned long long)start);
-	if (start)
+	/* Both, or it has ended meanwhile. */
+	if (start && process)
 		names->sink(names->context, NAMES_TASK, pid | (uint64_t)thread << 32, text);
 }
 

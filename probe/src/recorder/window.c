@@ -65,18 +65,38 @@ bool chunks_copy(const struct chunks *chunks, uint64_t number, struct recorder_e
 	return __atomic_load_n(&slot->seq, __ATOMIC_RELAXED) == seq;
 }
 
+/* is_in_time - whether an event stands in the ring where its time is: a stack may be recorded after
+ * its window */
+static bool is_in_time(const struct recorder_event *event)
+{
+	return event->kind != EVENT_STACK && event->kind != EVENT_FRAMES;
+}
+
+/* is_after - whether a chunk begins after that time. One that cannot be read was overwritten: it
+ * counts as old */
+static bool is_after(const struct chunks *chunks, uint64_t first, uint64_t time_ns)
+{
+	struct recorder_event event;
+
+	for (uint64_t number = first; number < first + CHUNK_EVENTS; number++) {
+		if (!chunks_copy(chunks, number, &event))
+			return false;
+		if (is_in_time(&event))
+			return event.time_ns > time_ns;
+	}
+	return false;
+}
+
 uint64_t chunks_until(const struct chunks *chunks, uint64_t time_ns)
 {
 	size_t low = 0, high = chunks->count;
 	struct recorder_event event;
 	uint64_t first;
 
-	/* A chunk whose first event cannot be read was overwritten: it counts as old. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		first = chunks->chunk[middle].number * CHUNK_EVENTS;
-		if (chunks_copy(chunks, first, &event) && event.time_ns > time_ns)
+		if (is_after(chunks, chunks->chunk[middle].number * CHUNK_EVENTS, time_ns))
 			high = middle;
 		else
 			low = middle + 1;
@@ -85,7 +105,8 @@ uint64_t chunks_until(const struct chunks *chunks, uint64_t time_ns)
 		return chunks->count ? chunks->chunk[0].number * CHUNK_EVENTS : chunks->end;
 	first = chunks->chunk[low - 1].number * CHUNK_EVENTS;
 	for (uint64_t number = first + CHUNK_EVENTS; number > first; number--)
-		if (chunks_copy(chunks, number - 1, &event) && event.time_ns <= time_ns)
+		if (chunks_copy(chunks, number - 1, &event) && is_in_time(&event) &&
+		    event.time_ns <= time_ns)
 			return number;
 	return first;
 }

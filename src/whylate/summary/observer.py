@@ -124,12 +124,16 @@ def _groups(
     for group in sorted({block // plan.every for block in plan.blocks}):
         first_ns = start_ns + group * length_ns
         last_ns = min(first_ns + length_ns, end_ns)
-        own = [s for s in stretches if s.begin_ns < last_ns and s.until_ns > first_ns]
+        own = [
+            s
+            for s in stretches
+            if s.begin_ns - SETTLE_NS < last_ns and s.until_ns + SETTLE_NS > first_ns
+        ]
         if first_ns >= last_ns or any(stretch.after is None for stretch in own):
             continue
         attached, at = [], first_ns
         for stretch in own:
-            attached.append((at, stretch.begin_ns - SETTLE_NS))
+            attached.append((at, min(last_ns, stretch.begin_ns - SETTLE_NS)))
             at = max(first_ns, stretch.until_ns + SETTLE_NS)
         attached.append((at, last_ns))
         detached = [

@@ -148,6 +148,8 @@ def numbers_in(raw: NDArray[np.uint8], edges: NDArray[np.int64]) -> NDArray[np.i
 
     edges: int64, shape (parts,): where each part ends.
     """
+    if not raw.size:
+        return np.zeros(edges.size, np.int64)
     last = raw[np.maximum(edges - 1, 0)] < 0x80
     count = np.diff(np.searchsorted(np.flatnonzero(raw < 0x80), edges), prepend=0)
     return np.where(last, count, -1)

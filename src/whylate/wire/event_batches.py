@@ -104,15 +104,16 @@ def _events_at(numbers: NDArray[np.uint64], end: Int64s, count: Int64s) -> Int64
     longest = int(count.max(initial=0))
     # How many messages have more than so many events.
     with_more = count.size - np.searchsorted(np.sort(count), np.arange(longest), side="right")
-    # Past the end are no fields, and then nothing more; whether any went there is seen at the end.
-    length = 3 + np.append(_SENT[(numbers & np.uint64(_SENT.size - 1)).view(np.int64)][1:], [0, 0])
+    # Past the end are no fields; what goes there ends beyond it, and not where its message does.
+    fields = _SENT[(numbers & np.uint64(_SENT.size - 1)).view(np.int64)][1:]
+    length = 3 + np.append(fields, [0, 0, 0])
     begins = np.concatenate((np.zeros(1, np.int64), end[:-1]))
     after = begins.copy()
     at, place = begins[order], first[order]
     for number, live in enumerate(with_more.tolist()):
         at = at[:live]
         begins_at[place[:live] + number] = at
-        at = np.minimum(at + length[at], numbers.size)
+        at = np.minimum(at + length[at], numbers.size + 1)
         after[order[:live]] = at
     if (after != end).any() or (numbers[begins_at + 1] >= _SENT.size).any():
         return None

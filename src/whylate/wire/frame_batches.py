@@ -106,7 +106,7 @@ class FrameBatchDecoder:
             self._partial = b""
 
     def _pick(self, data: bytes, begins: re.Pattern[bytes]) -> bytes:
-        """Return the frames that begin so, and what is too long to be one."""
+        """Return the frames that begin so; the others are not counted."""
         picked = []
         at = 0
         for match in begins.finditer(data):

@@ -91,7 +91,7 @@ ALWAYS_INLINE __u64 code_before(__u64 instruction)
 {
 	__u64 code = 0;
 
-	if (is_kernel(instruction))
+	if (config.reads_kernel && is_kernel(instruction))
 		bpf_probe_read_kernel(&code, sizeof(code), (void *)(instruction - sizeof(code)));
 	return code;
 }

@@ -108,7 +108,7 @@ struct recorder_bpf_cpu {
 	__u64 late_pid;
 	__u64 late_instruction;
 	__u64 late_words[HELPER_WORDS]; /* off its stack: the caller may be among them */
-	__u64 reserved[2];		/* to a multiple of 64 bytes */
+	__u64 reserved[3];		/* to a multiple of 64 bytes */
 
 	struct recorder_cpu shared;
 	/* struct recorder_event event[ring_mask + 1] follows. */

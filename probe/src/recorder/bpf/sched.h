@@ -64,7 +64,7 @@ ALWAYS_INLINE void switched_from(struct recorder_bpf_cpu *cpu, bool runnable, __
 		hold_window(cpu, due_ns, now);
 		if (cpu->late_to_record)
 			record_late(cpu);
-	} else if (!cpu->settled) {
+	} else if (!runnable && !cpu->settled) {
 		forget_culprit(cpu);
 	}
 	/* A runnable thread was woken before it could sleep: that waking does not belong to the
@@ -115,6 +115,8 @@ int switch_threads(__u64 *context)
 	/* No interrupt switches threads: one whose end we missed is over. */
 	cpu->interrupts = 0;
 	cpu->in_idle_state = 0;
+	/* Nor is it known when a callback goes on that was preempted. */
+	cpu->callback = 0;
 	cpu->in_softirq = cpu->softirq_thread == 1 + (__u64)next_pid;
 	cpu->thread = next_pid ? SUM_THREAD : SUM_IDLE;
 	if (unlikely(!cpu->since_ns))

@@ -136,7 +136,11 @@ ALWAYS_INLINE void record_late(struct recorder_bpf_cpu *cpu)
 		cpu->frames[0] = caller(cpu);
 		stack.frames = !!cpu->frames[0];
 	} else {
+		/* Nor are the callers above of any use. */
 		cpu->late_deep = 0;
+		cpu->culprit.late_ns = 0;
+		if (!cpu->culprit.switched_ns)
+			cpu->culprit.task = 0;
 	}
 	put_later(cpu, stack,
 		  (struct recorder_event){
@@ -174,7 +178,7 @@ ALWAYS_INLINE void look_at_timer(__u64 *context, struct recorder_bpf_cpu *cpu,
 			stack = of_here(context, cpu, STACK_ROOM, now);
 		/* What is above is of no use. Not found: keep all of it. */
 		stack.first = find_frame(cpu, instruction);
-		if (stack.first > stack.frames)
+		if (stack.first >= stack.frames)
 			stack.first = 0;
 		cpu->late_to_record = 0;
 		cpu->late_deep = 0;
@@ -220,7 +224,8 @@ ALWAYS_INLINE void look_at_switch(__u64 *context, struct recorder_bpf_cpu *cpu,
 	cpu->culprit.task = 0;
 	if (cpu->late_pid != pid)
 		cpu->late_deep = 0;
-	if (delayed && may_take(cpu, now - runnable_ns)) {
+	/* The window of a watched program's thread is copied while that thread may still run. */
+	if (delayed && (is_watching() || may_take(cpu, now - runnable_ns))) {
 		struct stack stack = of_here(context, cpu, KEPT_FRAMES, now);
 
 		put_stack(cpu, stack,

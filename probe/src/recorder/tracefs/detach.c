@@ -20,8 +20,10 @@ int detach_events(const struct recorder *recorder, int instance, bool detached)
 {
 	int first = 0;
 
+	/* Sources have their beginnings before their ends: no end is missed of what has begun. */
 	for (size_t i = 0; i < recorder->source_count; i++) {
-		const struct recorder_source *source = &recorder->sources[i];
+		size_t at = detached ? i : recorder->source_count - 1 - i;
+		const struct recorder_source *source = &recorder->sources[at];
 		int error = source->attached ? enable(instance, source->name, !detached) : 0;
 
 		if (error && !first)

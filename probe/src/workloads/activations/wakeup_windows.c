@@ -203,6 +203,16 @@ static bool is_awaited(const struct recorder *recorder, const struct recorder_cp
 	return since_ns && run_ns >= since_ns && recorder->gathered_ns < since_ns + AWAIT_NS;
 }
 
+/* still_runs - whether the thread may not have left the CPU since an activation: what delayed it is
+ * recorded then */
+static bool still_runs(const struct flight *flight, const struct recorder_cpu *recorded,
+		       uint64_t due_ns, uint64_t run_ns)
+{
+	uint64_t left_ns = __atomic_load_n(&recorded->left_ns, __ATOMIC_RELAXED);
+
+	return left_ns && left_ns < run_ns && !detaching_hides(&flight->detaching, due_ns, run_ns);
+}
+
 /* examine_cpu - examine the activations of a CPU that are completely recorded */
 static void examine_cpu(struct wakeup_windows *windows, size_t i, bool ended)
 {
@@ -227,7 +237,8 @@ static void examine_cpu(struct wakeup_windows *windows, size_t i, bool ended)
 		uint64_t run_ns = run_ns_of(cpu, activation);
 
 		if (!ended && (run_ns > flight->recorder.gathered_ns ||
-			       is_awaited(&flight->recorder, recorded, run_ns)))
+			       is_awaited(&flight->recorder, recorded, run_ns) ||
+			       still_runs(flight, recorded, due_ns_of(cpu, activation), run_ns)))
 			break;
 		examine(windows, i, activation);
 	}

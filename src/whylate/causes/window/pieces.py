@@ -224,6 +224,16 @@ class _Rule:
             default=window.run_ns,
         )
 
+    def _blocked_in_a_fault(self, at_ns: int) -> bool:
+        """Whether the thread's own page fault came before it fell into that sleep, in state D."""
+        return any(
+            event.kind is Kind.SWITCH
+            and event.prev_id == self._window.pid
+            and self._first_fault_ns < event.time_ns <= at_ns
+            and event.prev_state == "D"
+            for event in self._own
+        )
+
     def _last_over_quota(self, own: list[Event]) -> int:
         """Return until when the scheduler surely chose what comes after it; 0: it never did.
 
@@ -271,7 +281,7 @@ class _Rule:
     def named(self, segment: Segment, stage: Stage) -> list[Piece]:
         """Return the pieces of a segment that lies in one stage."""
         start, end = segment.start_ns, segment.end_ns
-        if stage is Stage.BLOCKED and self._first_fault_ns < start:
+        if stage is Stage.BLOCKED and self._blocked_in_a_fault(start):
             return [Piece(start, end, Cause.PAGE_FAULT, "blocked in it", stage)]
         if stage in _WHATEVER_RUNS:
             return [Piece(start, end, _WHATEVER_RUNS[stage], "", stage)]

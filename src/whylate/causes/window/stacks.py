@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from whylate.recording.recorder.system_calls import is_system_call
+
 #: Last functions on the way into schedule() of a thread that an interrupt's end preempted.
 PREEMPTED_AT_ONCE = frozenset({
     "preempt_schedule_irq",
@@ -239,7 +241,9 @@ def place_in(stack: Sequence[str]) -> str:
 def system_call_in(stack: Sequence[str]) -> str:
     """Return the system call that a stack shows: `poll()`; "": none."""
     for symbol in stack:
-        if match := _SYSTEM_CALL.fullmatch(function_name(symbol)):
+        match = _SYSTEM_CALL.fullmatch(function_name(symbol))
+        # Other functions of the kernel begin with sys_, too.
+        if match and (match[1] or is_system_call(match[2])):
             return f"{match[1] or match[2]}()"
     return ""
 

@@ -107,6 +107,12 @@ def system_call_name(number: int, machine: str) -> str:
 
 
 @cache
+def is_system_call(name: str) -> bool:
+    """Whether a system call of any machine has this name."""
+    return any(name in _names(machine).values() for machine in _TABLES)
+
+
+@cache
 def _names(machine: str) -> Mapping[int, str]:
     names: dict[int, str] = {}
     number = 0

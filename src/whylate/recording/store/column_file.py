@@ -88,5 +88,6 @@ class ColumnFile:
         why = os.strerror(error.errno or 0)
         return DiskError(
             f"a temporary file in {self._folder} failed ({why}): a long recording needs up to "
-            "20 bytes an activation there; make room, or set TMPDIR to another folder"
+            "20 bytes an activation there, of a program 60; make room, or set TMPDIR to another "
+            "folder"
         )
