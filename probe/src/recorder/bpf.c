@@ -178,7 +178,11 @@ static int attach_all(struct recorder *recorder, const int *errors, char *text)
 
 		if (wanted->is_fallback && before)
 			continue;
-		recorder->source_count++;
+		/* Another program for one tracepoint: what became of that one counts. */
+		if (wanted->is_fallback && strcmp(wanted->name, source[-1].name) == 0)
+			source--;
+		else
+			recorder->source_count++;
 		*source = (struct recorder_source){wanted->name, false, error};
 		if (!error) {
 			engine->links[i] = bpf_attach(engine, wanted);
