@@ -61,7 +61,7 @@ def no_overtime(monkeypatch: pytest.MonkeyPatch) -> None:
         ("an endless file", r"\d+ of them File\) while it was read"),
         ("marks", "the board sent .* messages"),
         ("requests", "the board sent .* messages"),
-        ("garbage", r"4\.\d MiB that are no messages of a probe, the first of them '"),
+        ("garbage", r"4\.\d MiB that are no messages of a probe, the first of them ['\"]"),
         ("zeros", r"4\.\d MiB that are no messages of a probe, the first of them '"),
         ("garbage after hello", "that are no messages of a probe"),
     ],
