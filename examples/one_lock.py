@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from story import HERE, Claim, Interval, Story, judge, median, number, telling, whylate
+from story import HERE, Claim, Interval, Story, judge, median, number, refused, telling, whylate
 
 LINES = 16384
 #: So many of them are dirty at a time, and no more than half of the second-level cache.
@@ -252,7 +252,7 @@ def measured(story: Story, program: Path, lines: int, sets: int) -> Claim:
     }
     why = not_dirty(checks) or not_held(holds, piece)
     if why:
-        return Claim(CLAIM, "no figure", "cannot be told here", why)
+        return refused(CLAIM, why)
     by_law = law(delays, {chunk: hold.value for chunk, hold in holds.items()})
     for chunk in sorted(delays, reverse=True):
         change = "one piece"
@@ -286,7 +286,7 @@ def main() -> None:
                 lines, median([each["hold_us"] for each in checks_of(first_checks)]).value
             )
         if why or isinstance(lines, str):
-            story.end(Claim(CLAIM, "no figure", "cannot be told here", why), *driver())
+            story.end(refused(CLAIM, why), *driver())
             return
         story.end(measured(story, program, lines, sets), *driver())
 

@@ -23,6 +23,7 @@ from story import (
     judge,
     median,
     points,
+    refused,
     telling,
     whylate,
 )
@@ -98,7 +99,7 @@ def faster(runs: Sequence[Rings], edge: tuple[int, int] | None) -> Claim:
         f"(× {PUBLISHED:.3g})."
     )
     if edge is None:
-        return Claim(claim, "no figure", "cannot be told here", "no two rings differ in flushes")
+        return refused(claim, "no two rings differ in flushes")
     below, above = edge
     ratio = median(
         [

@@ -60,6 +60,11 @@ class Claim:
     why: str
 
 
+def refused(claim: str, why: str) -> Claim:
+    """Return a claim without a figure: what was to be tried was not applied, or not shown."""
+    return Claim(claim, "no figure", "cannot be told here", why)
+
+
 @dataclass(frozen=True)
 class Story:
     """A story that is being told. out: for what is measured; quick: whether it is to be quick.

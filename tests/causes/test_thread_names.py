@@ -1,4 +1,4 @@
-"""Threads of one name are told apart, and a thread that renames itself is one."""
+"""Threads of one name are distinguished, and a thread that renames itself is one."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import clock_that_does_not_scale as clock
 import half_speed_memory as half_speed
 import one_lock
 import seventh_process as seventh
-from story import HERE, Claim, Interval, judge
+from story import HERE, Claim, Interval, judge, refused
 
 LINES = one_lock.LINES
 #: Ratios to the first variant, as a study of memory has them.
@@ -104,7 +104,8 @@ def test_without_the_two_pages_of_zeros_there_is_no_figure() -> None:
     assert half_speed.not_applied([never, always]) == ""
     why = half_speed.not_applied([never, run("always", "zero page")])
     assert "in a run with always" in why
-    for claim in half_speed.refused(why):
+    for text in (half_speed.READING, half_speed.COPYING):
+        claim = refused(text, why)
         assert (claim.seen, claim.reproduced) == ("no figure", "cannot be told here")
         assert claim.why == why
 

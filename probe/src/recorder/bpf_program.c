@@ -129,6 +129,16 @@ static long load(struct load_arguments *arguments)
 	return fd;
 }
 
+/* loads - whether the kernel accepts a program, which is not kept */
+static bool loads(struct load_arguments *arguments)
+{
+	long fd = load(arguments);
+
+	if (fd >= 0)
+		close((int)fd);
+	return fd >= 0;
+}
+
 bool bpf_reads_kernel(void)
 {
 	/* r1 = a place on the stack, r2 = 8, r3 = 0; bpf_probe_read_kernel(r1, r2, r3); return 0 */
@@ -147,12 +157,8 @@ bool bpf_reads_kernel(void)
 	    .insns = (uintptr_t)instructions,
 	    .license = (uintptr_t)licence,
 	};
-	long fd = load(&arguments);
 
-	if (fd < 0)
-		return false;
-	close((int)fd);
-	return true;
+	return loads(&arguments);
 }
 
 bool bpf_finds_tasks(const struct bpf_fds *fds, uint32_t tracepoint)
@@ -175,17 +181,12 @@ bool bpf_finds_tasks(const struct bpf_fds *fds, uint32_t tracepoint)
 	    .expected_attach_type = BPF_TRACE_RAW_TP,
 	    .attach_btf_id = tracepoint,
 	};
-	long fd;
 
 	if (!fds->task_from_pid || !fds->task_release || !tracepoint)
 		return false;
 	set_call(&instructions[1], fds);
 	set_call(&instructions[4], fds);
-	fd = load(&arguments);
-	if (fd < 0)
-		return false;
-	close((int)fd);
-	return true;
+	return loads(&arguments);
 }
 
 int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fds,

@@ -71,9 +71,11 @@ static bool carry_out(struct detaching *detaching, struct detached *stretch)
 {
 	const struct recorder_engine *engine = detaching->recorder->engine;
 
+	int error;
+
 	if (!wait_until(detaching, stretch->due_ns))
 		return false;
-	/* The one before took so long that this one is over. */
+	/* The stretch before took so long that this one is over. */
 	if (clock_ns() >= stretch->end_ns)
 		return true;
 	atomic_store(&stretch->begin_ns, clock_ns());
@@ -82,10 +84,9 @@ static bool carry_out(struct detaching *detaching, struct detached *stretch)
 	if (!wait_until(detaching, stretch->end_ns))
 		return false;
 	atomic_store(&stretch->to_ns, clock_ns());
+	error = engine->detach(detaching->recorder, false);
 	if (!stretch->error)
-		stretch->error = engine->detach(detaching->recorder, false);
-	else
-		engine->detach(detaching->recorder, false);
+		stretch->error = error;
 	atomic_store(&stretch->until_ns, clock_ns());
 	return true;
 }
@@ -217,17 +218,17 @@ void detaching_send(struct detaching *detaching, struct sender *sender)
 {
 	if (!detaching->running)
 		return;
-	for (; detaching->sent < detaching->stretch_count; detaching->sent++) {
-		const struct detached *stretch = &detaching->stretches[detaching->sent];
-		bool last = detaching->sent + 1 == detaching->stretch_count;
+	for (size_t i = detaching->sent; i < detaching->stretch_count; i++) {
+		const struct detached *stretch = &detaching->stretches[i];
 
-		/* One that was skipped is over once the next one has begun. */
-		if (!atomic_load(&stretch->until_ns) &&
-		    (atomic_load(&stretch->begin_ns) || last || !atomic_load(&stretch[1].begin_ns)))
-			return;
-		if (!sender_has_room(sender, sizeof(struct wire_recorder_detached)))
+		/* Not begun: it is to come, or was skipped. */
+		if (!atomic_load(&stretch->begin_ns))
+			continue;
+		if (!atomic_load(&stretch->until_ns) ||
+		    !sender_has_room(sender, sizeof(struct wire_recorder_detached)))
 			return;
 		send_stretch(stretch, sender, 0);
+		detaching->sent = i + 1;
 	}
 }
 

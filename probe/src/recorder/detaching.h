@@ -46,7 +46,7 @@ struct detaching {
 	struct recorder *recorder;
 	struct detached *stretches; /* NULL: it is never detached */
 	size_t stretch_count;
-	size_t sent; /* of them */
+	size_t sent; /* of them, and what was skipped before the last of these */
 	pthread_t thread;
 	pthread_mutex_t lock; /* of stop */
 	pthread_cond_t stopped;

@@ -15,6 +15,7 @@ from whylate.summary.model import (
     Estimate,
     Exceedance,
     Figures,
+    ObserverEffect,
     Summary,
     ThreadFigures,
 )
@@ -95,10 +96,17 @@ def observer_lines(summary: Summary) -> list[str]:
     every = format_span_ns(effect.block_ns * effect.every)
     text = (
         f"the recorder adds {added}: it was detached in {format_span_ns(effect.block_ns)} of "
-        f"every {every}; {format_count(effect.left_out)} activations near the {effect.switches} "
-        "switches, or in a group without both, are not compared"
+        f"every {every}; {left_out_text(effect)}"
     )
     return [text]
+
+
+def left_out_text(effect: ObserverEffect) -> str:
+    """Return which activations are not compared, and how many."""
+    return (
+        f"{format_count(effect.left_out)} activations near the {effect.switches} switches, or in "
+        "a group without both, are not compared"
+    )
 
 
 def added_text(figure: AddedFigure) -> str:

@@ -63,7 +63,7 @@ def decode_event_batch(
     """
     bounds = zip(start.tolist(), end.tolist(), strict=True)
     raw = np.frombuffer(b"".join([data[low:high] for low, high in bounds]), np.uint8)
-    inside = numbers_in(raw, np.cumsum(end - start)) if raw.size else np.zeros(count.size, np.int64)
+    inside = numbers_in(raw, np.cumsum(end - start))
     # Each event has a kind, a mask and a step.
     if (inside < 3 * count).any() or ((count == 0) & (inside != 0)).any():
         return None

@@ -108,21 +108,38 @@ def decode_frame(encoded: bytes, max_payload: int = MAX_PAYLOAD) -> Frame:
     return Frame(kind, number, body[HEADER.size : -CHECKSUM_SIZE])
 
 
-class FrameDecoder:
+class FrameCutter:
+    """What cuts a stream into frames has of one that has not ended. Never raises: it counts."""
+
+    def __init__(self, max_payload: int) -> None:
+        self._max_payload = max_payload
+        self._max_encoded = max_payload + OVERHEAD
+        self._max_encoded += self._max_encoded // 254 + 2
+        self._partial = bytearray()
+        self._skipping = False
+        self.counts = FrameCounts()
+
+    def _extend(self, piece: bytes) -> None:
+        """Add to a frame that has not ended, unless it is too long already."""
+        if self._skipping:
+            return
+        self._partial += piece
+        if len(self._partial) > self._max_encoded:
+            self.counts.oversized += 1
+            self._skipping = True
+            self._partial.clear()
+
+
+class FrameDecoder(FrameCutter):
     """Cuts a stream into frames; feed it any pieces. Never raises: it counts.
 
     only: frames of other kinds are not looked at, and not counted. None: all are.
     """
 
     def __init__(self, max_payload: int = MAX_PAYLOAD, only: frozenset[int] | None = None) -> None:
-        self._max_payload = max_payload
+        super().__init__(max_payload)
         # A frame begins with its protocol and its kind, neither of which is zero, behind a code.
         self._begins = None if only is None else tuple(bytes([PROTOCOL, kind]) for kind in only)
-        self._max_encoded = max_payload + OVERHEAD
-        self._max_encoded += self._max_encoded // 254 + 2
-        self._partial = bytearray()
-        self._skipping = False
-        self.counts = FrameCounts()
         #: The version that a sound frame of another protocol named; None while there was none.
         self.peer_protocol: int | None = None
 
@@ -143,16 +160,6 @@ class FrameDecoder:
             self._skipping = False
         self._extend(rest)
         return frames
-
-    def _extend(self, piece: bytes) -> None:
-        """Add to a frame that has not ended, unless it is too long already."""
-        if self._skipping:
-            return
-        self._partial += piece
-        if len(self._partial) > self._max_encoded:
-            self.counts.oversized += 1
-            self._skipping = True
-            self._partial.clear()
 
     def _add_frame(self, encoded: bytes, frames: list[Frame]) -> None:
         try:

@@ -1,7 +1,7 @@
 """Many frames at once: the same as whylate.wire.frame cuts one at a time, for files of hours.
 
 A frame alone takes longer to cut and to check than its bytes do. Here the zeros between frames are
-match in one pass, and the chains of COBS codes of all frames of a piece are followed side by side.
+found in one pass, and the chains of COBS codes of all frames of a piece are followed side by side.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from whylate.wire.frame import CHECKSUM_SIZE, HEADER, OVERHEAD, Frame, FrameCounts
+from whylate.wire.frame import CHECKSUM_SIZE, HEADER, OVERHEAD, Frame, FrameCutter
 from whylate.wire.messages import MAX_PAYLOAD, PROTOCOL
 
 Int64s = NDArray[np.int64]
@@ -63,7 +63,7 @@ class FrameBatch:
         return heads
 
 
-class FrameBatchDecoder:
+class FrameBatchDecoder(FrameCutter):
     """Cuts a stream into frames, a large piece at a time. Never raises: it counts.
 
     only: frames of other kinds are not looked at, and not counted. None: all are. The counts are
@@ -71,15 +71,10 @@ class FrameBatchDecoder:
     """
 
     def __init__(self, max_payload: int = MAX_PAYLOAD, only: frozenset[int] | None = None) -> None:
-        self._max_payload = max_payload
+        super().__init__(max_payload)
         # A frame begins with its protocol and its kind, neither of which is zero, behind a code.
         begins = [re.escape(bytes([PROTOCOL, kind])) for kind in sorted(only or ())]
         self._begins = None if only is None else re.compile(b"|".join(begins))
-        self._max_encoded = max_payload + OVERHEAD
-        self._max_encoded += self._max_encoded // 254 + 2
-        self._partial = b""
-        self._skipping = False
-        self.counts = FrameCounts()
 
     def feed(self, data: bytes) -> FrameBatch:
         """Return the frames that data completes."""
@@ -89,21 +84,12 @@ class FrameBatchDecoder:
             return self._decode(b"")
         # What an overlong frame has of this piece is skipped with it.
         skipped = data.find(b"\0") if self._skipping else 0
-        whole = self._partial + data[skipped : last + 1]
-        self._partial, self._skipping = b"", False
+        whole = bytes(self._partial) + data[skipped : last + 1]
+        self._partial.clear()
+        self._skipping = False
         batch = self._decode(whole)
         self._extend(data[last + 1 :])
         return batch
-
-    def _extend(self, piece: bytes) -> None:
-        """Add to a frame that has not ended, unless it is too long already."""
-        if self._skipping:
-            return
-        self._partial += piece
-        if len(self._partial) > self._max_encoded:
-            self.counts.oversized += 1
-            self._skipping = True
-            self._partial = b""
 
     def _pick(self, data: bytes, begins: re.Pattern[bytes]) -> bytes:
         """Return the frames that begin so; the others are not counted."""

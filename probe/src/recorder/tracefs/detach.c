@@ -7,7 +7,7 @@
 #include "recorder/engine.h"
 #include "small_file.h"
 
-static int enable(int instance, const char *name, bool enabled)
+int event_enable(int instance, const char *name, bool enabled)
 {
 	const char *event = strchr(name, ':') + 1;
 	char path[128];
@@ -24,7 +24,7 @@ int detach_events(const struct recorder *recorder, int instance, bool detached)
 	for (size_t i = 0; i < recorder->source_count; i++) {
 		size_t at = detached ? i : recorder->source_count - 1 - i;
 		const struct recorder_source *source = &recorder->sources[at];
-		int error = source->attached ? enable(instance, source->name, !detached) : 0;
+		int error = source->attached ? event_enable(instance, source->name, !detached) : 0;
 
 		if (error && !first)
 			first = error;

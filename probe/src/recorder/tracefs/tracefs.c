@@ -92,8 +92,7 @@ static int enable(struct tracefs *state, const struct source *source,
 		snprintf(path, sizeof(path), "events/%.*s/%s/filter", system, source->name, event);
 		error = write_filter(instance, path, plan);
 	}
-	snprintf(path, sizeof(path), "events/%.*s/%s/enable", system, source->name, event);
-	return error ? error : small_file_write(instance, path, "1");
+	return error ? error : event_enable(instance, source->name, true);
 }
 
 /* enable_all - enable all sources; returns an errno where the first, which all depends on, is

@@ -203,14 +203,17 @@ static bool is_awaited(const struct recorder *recorder, const struct recorder_cp
 	return since_ns && run_ns >= since_ns && recorder->gathered_ns < since_ns + AWAIT_NS;
 }
 
-/* still_runs - whether the thread may not have left the CPU since an activation: what delayed it is
- * recorded then */
-static bool still_runs(const struct flight *flight, const struct recorder_cpu *recorded,
-		       uint64_t due_ns, uint64_t run_ns)
+/* is_complete - whether all is recorded of an activation that ran at run_ns: what delayed it may be
+ * recorded only when its thread leaves the CPU */
+static bool is_complete(const struct flight *flight, const struct recorder_cpu *recorded,
+			uint64_t due_ns, uint64_t run_ns)
 {
 	uint64_t left_ns = __atomic_load_n(&recorded->left_ns, __ATOMIC_RELAXED);
+	bool still_runs =
+	    left_ns && left_ns < run_ns && !detaching_hides(&flight->detaching, due_ns, run_ns);
 
-	return left_ns && left_ns < run_ns && !detaching_hides(&flight->detaching, due_ns, run_ns);
+	return run_ns <= flight->recorder.gathered_ns && !still_runs &&
+	       !is_awaited(&flight->recorder, recorded, run_ns);
 }
 
 /* examine_cpu - examine the activations of a CPU that are completely recorded */
@@ -234,11 +237,8 @@ static void examine_cpu(struct wakeup_windows *windows, size_t i, bool ended)
 	for (; cpu->ring.offered < written; cpu->ring.offered++) {
 		struct activation *activation = ring_at(&cpu->ring, cpu->ring.offered);
 
-		uint64_t run_ns = run_ns_of(cpu, activation);
-
-		if (!ended && (run_ns > flight->recorder.gathered_ns ||
-			       is_awaited(&flight->recorder, recorded, run_ns) ||
-			       still_runs(flight, recorded, due_ns_of(cpu, activation), run_ns)))
+		if (!ended && !is_complete(flight, recorded, due_ns_of(cpu, activation),
+					   run_ns_of(cpu, activation)))
 			break;
 		examine(windows, i, activation);
 	}

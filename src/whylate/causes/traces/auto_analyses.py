@@ -22,11 +22,10 @@ more than the latency contradict it: then the whole is not observed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from whylate.causes.answer import Answer, TracedActivation, explain_episodes
+from whylate.causes.answer import Answer
 from whylate.causes.population import Breakdown, recorded
-from whylate.causes.traces.latency_traces import window_without_events
+from whylate.causes.traces.latency_traces import explain_without_windows
 from whylate.causes.window.piece import Cause, Piece, Stage
 from whylate.causes.window.stacks import OF_UNLOCKING, innermost_function
 from whylate.causes.window.timeline import join_adjoining
@@ -52,13 +51,7 @@ def explain_auto_analyses(analyses: Sequence[AutoAnalysis], worst: int) -> Answe
                   recorded(tuple(cut_analysis(analysis))))
         for number, analysis in enumerate(analyses)
     ]  # fmt: skip
-    slowest = sorted(breakdown, key=lambda episode: -episode.latency_ns)[:worst]
-    span = 0, max(episode.latency_ns for episode in breakdown)
-    explained = explain_episodes(0, "which stopped rtla", breakdown, [], span)
-    return replace(
-        explained,
-        worst=[TracedActivation(episode, window_without_events(episode)) for episode in slowest],
-    )
+    return explain_without_windows("which stopped rtla", breakdown, worst)
 
 
 def cut_analysis(analysis: AutoAnalysis) -> list[Piece]:

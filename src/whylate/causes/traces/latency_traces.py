@@ -45,12 +45,16 @@ def explain_latency_traces(traces: Sequence[LatencyTrace], worst: int) -> Answer
         Breakdown(trace.cpu, number, 0, trace.latency_ns, tuple(cut_latency_trace(trace)))
         for number, trace in enumerate(traces)
     ]
+    return explain_without_windows("as the tracer measured", breakdown, worst)
+
+
+def explain_without_windows(name: str, breakdown: Sequence[Breakdown], worst: int) -> Answer:
+    """Return the answer for episodes of which there are no events; name: of their threshold."""
     slowest = sorted(breakdown, key=lambda episode: -episode.latency_ns)[:worst]
     span = 0, max(episode.latency_ns for episode in breakdown)
-    explained = explain_episodes(0, "as the tracer measured", breakdown, [], span)
+    explained = explain_episodes(0, name, breakdown, [], span)
     return replace(
-        explained,
-        worst=[TracedActivation(episode, window_without_events(episode)) for episode in slowest],
+        explained, worst=[TracedActivation(episode, _window(episode)) for episode in slowest]
     )
 
 
@@ -161,8 +165,8 @@ def _stage(trace: LatencyTrace) -> Stage:
     return Stage.PENDING if trace.tracer in _SECTIONS else Stage.RUNNABLE
 
 
-def window_without_events(breakdown: Breakdown) -> Window:
-    """Return an episode as a window without events."""
+def _window(breakdown: Breakdown) -> Window:
+    """Return the episode as a window without events."""
     return Window(
         cpu=breakdown.cpu, activation=breakdown.activation, pid=0, prio=0, due_ns=0,
         run_ns=breakdown.latency_ns, reason="tail", timer_ns=None, waking_ns=None,

@@ -471,7 +471,7 @@ def _system_call(stack: Event | None, symbols: tuple[str, ...], thread: Thread) 
     The number is that with which it last entered the kernel, which the stack must show.
     """
     names = {function_name(symbol) for symbol in symbols}
-    if not names & (OF_SYSTEM_CALLS | {"do_syscall_64"}) or names & OF_COMPAT_CALLS:
+    if not names & OF_SYSTEM_CALLS or names & OF_COMPAT_CALLS:
         return ""
     known = stack is not None and stack.id == thread.pid and stack.prev_state
     return f"{known}()" if known else "a system call"

@@ -234,17 +234,16 @@ def place_in(stack: Sequence[str]) -> str:
             break
         if name in _GENERIC or name == "?" or is_of_tracing(name):
             continue
-        return system_call_in((symbol,)) or _with_sysrq(function_label(symbol), stack)
+        return _system_call(name) or _with_sysrq(function_label(symbol), stack)
     return ""
 
 
-def system_call_in(stack: Sequence[str]) -> str:
-    """Return the system call that a stack shows: `poll()`; "": none."""
-    for symbol in stack:
-        match = _SYSTEM_CALL.fullmatch(function_name(symbol))
-        # Other functions of the kernel begin with sys_, too.
-        if match and (match[1] or is_system_call(match[2])):
-            return f"{match[1] or match[2]}()"
+def _system_call(name: str) -> str:
+    """Return the system call that a function is: `poll()`; "": it is none."""
+    match = _SYSTEM_CALL.fullmatch(name)
+    # Other functions of the kernel begin with sys_, too.
+    if match and (match[1] or is_system_call(match[2])):
+        return f"{match[1] or match[2]}()"
     return ""
 
 

@@ -26,6 +26,7 @@ from whylate.report.sentences import (
     added_text,
     estimate_text,
     hit_text,
+    left_out_text,
     thread_label,
     threads_shown,
     worst_first,
@@ -310,8 +311,7 @@ def observer_rows(effect: ObserverEffect | None) -> list[tuple[str, str]]:
     how = (
         f"{format_count(effect.attached)} activations with it and "
         f"{format_count(effect.detached)} without, in {effect.groups} groups of {effect.every} "
-        f"blocks of {format_span_ns(effect.block_ns)}; {format_count(effect.left_out)} near the "
-        f"{effect.switches} switches, or in a group without both, are not compared"
+        f"blocks of {format_span_ns(effect.block_ns)}; {left_out_text(effect)}"
     )
     return [
         *(("recorder adds", added_text(figure)) for figure in effect.added),
