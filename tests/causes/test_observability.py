@@ -56,6 +56,16 @@ def test_every_cause_has_its_needs() -> None:
     assert set(Cause) - set(NEEDS) == rest
 
 
+def test_functions_of_others_at_a_switch_are_told_with_what_they_hide() -> None:
+    machine = board("pc-guest-bpf")
+    hooked = msgspec.structs.replace(machine.report, switch_hooks=["slow [tracer]"])
+    sights = seen(Board(hooked, machine.facts))
+    hidden = {cause for cause, sight in sights.items() if "slow [tracer]" in sight.missing}
+    assert hidden == {Cause.THREAD, Cause.PREEMPTION_DISABLED}
+    assert all(sights[cause].counts_as == "unexplained" for cause in hidden)
+    assert "slow [tracer]" in unobservable_text(list(sights.values()))
+
+
 def test_every_tracepoint_that_is_needed_is_one_that_both_engines_ask_for() -> None:
     wanted = {name for need in NEEDS.values() for name in need.tracepoints}
     for file in ("bpf_sources.c", "tracefs/sources.c"):
@@ -67,8 +77,10 @@ def test_a_guest_with_bpf_tells_all_apart_but_a_part_of_locks_and_priorities() -
     found = seen(board("pc-guest-bpf"))
     assert {cause for cause, item in found.items() if item.observable is not Observable.YES} == {
         Cause.LOCK,
+        Cause.PREEMPTION_DISABLED,
         Cause.PRIORITY,
     }
+    assert "sched_switch" in found[Cause.PREEMPTION_DISABLED].missing
     assert found[Cause.LOCK].observable is Observable.PARTLY
     # This recorder did not ask for it yet.
     assert found[Cause.PRIORITY].observable is Observable.PARTLY
@@ -99,7 +111,10 @@ def test_under_lockdown_a_program_that_reads_the_kernel_is_refused() -> None:
     assert found[Cause.INTERRUPTS_DISABLED].observable is Observable.NO
     assert "refuses" in found[Cause.INTERRUPTS_DISABLED].missing
     assert found[Cause.INTERRUPT].observable is Observable.PARTLY
-    assert found[Cause.PREEMPTION_DISABLED].observable is Observable.YES
+    assert found[Cause.PREEMPTION_DISABLED].observable is Observable.PARTLY
+    listed = board("virt-arm64-lockdown")
+    shown = msgspec.structs.replace(listed.report, switch_hooks=[])
+    assert seen(Board(shown, listed.facts))[Cause.PREEMPTION_DISABLED].observable is Observable.YES
 
 
 def test_where_nothing_can_be_recorded_no_cause_is_told_apart_and_the_reason_is_given() -> None:

@@ -66,6 +66,25 @@ def test_a_thread_of_equal_priority_is_a_cause_and_a_lower_one_only_by_its_stack
     assert ("unexplained", "in make", 700) in pieces_of(cut_window(busy_window(AT_ONCE)))
 
 
+def test_time_up_to_a_switch_has_no_evidence_where_others_have_functions_there() -> None:
+    shows = event(899, Kind.STACK, name="switch",
+                  stack=("__schedule+0x1", "preempt_schedule+0x4", "walk_cache+0x40/0x90 [drv]"),
+                  )  # fmt: skip
+    softirq = (event(210, Kind.SOFTIRQ_ENTRY, id=3, name="NET_RX"),
+               event(500, Kind.SOFTIRQ_EXIT, id=3, name="NET_RX"))  # fmt: skip
+    hooks = ["slow [tracer]", "a BPF program"]
+    for late in (busy_window(*softirq, shows), busy_window(*softirq, prio=PRIO)):
+        pieces = pieces_of(cut_window(late, switch_hooks=hooks))
+        assert ("unexplained", "before a switch: slow [tracer], a BPF program", 400) in pieces
+        # A softirq ended before the switch began.
+        assert ("softirq", "NET_RX", 290) in pieces
+        # So did what the thread ran before that, up to the interrupts.
+        assert all(
+            length <= 100 for cause, _, length in pieces
+            if cause in ("thread", "preemption disabled")
+        )  # fmt: skip
+
+
 AT_ONCE = event(899, Kind.STACK, name="switch",
                 stack=("__schedule+0x1", "preempt_schedule_irq+0x4", "compute+0x40"))  # fmt: skip
 

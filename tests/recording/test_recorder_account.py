@@ -19,6 +19,7 @@ from whylate.wire.messages import (
     RecorderResult,
     RecorderSource,
     RecorderStarted,
+    SwitchHook,
     Symbols,
 )
 
@@ -128,6 +129,22 @@ def test_when_it_was_detached_is_kept(tmp_path: Path) -> None:
     assert report.hides(39, 41)
     assert report.hides(5, 11)
     assert not report.hides(40, 50)
+
+
+def test_functions_at_a_switch_are_recorded_escaped_and_bounded(tmp_path: Path) -> None:
+    started = RecorderStarted("bpf", 1024)
+    hooks = [SwitchHook(1, "slow\x1b[2J [tracer]"), *[SwitchHook(1, "f" * 900)] * 20]
+    hooks.append(SwitchHook(1, ""))
+    manifest = finish(journal(tmp_path / "r", *hooks, started, RESULT))
+    assert manifest.recorder is not None
+    first, *others = manifest.recorder.switch_hooks or []
+    assert "\x1b" not in first
+    assert first.endswith("[tracer]")
+    assert len(others) == 7
+    assert all(len(name) <= 160 for name in others)
+    unknown = finish(journal(tmp_path / "unknown", SwitchHook(0, ""), started, RESULT))
+    assert unknown.recorder is not None
+    assert unknown.recorder.switch_hooks is None
 
 
 @pytest.mark.parametrize(

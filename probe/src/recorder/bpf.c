@@ -30,7 +30,7 @@
 
 #define LOG_SIZE (64u << 10)
 /* What is looked up in the kernel's BTF beside the tracepoints: see find_names(). */
-#define OTHER_NAMES 6
+#define OTHER_NAMES 7
 
 /* refused - fill in why the kernel may have refused; returns error */
 static int refused(char *text, int error, const char *what)
@@ -99,22 +99,25 @@ static const char *last_line(char *log)
 
 /* find_names - look up the tracepoints in the kernel's BTF, and variables and functions of the
  * kernel */
-static int find_names(struct bpf_engine *engine, struct kernel_name *names, char *text)
+static int find_names(struct recorder *recorder, struct kernel_name *names, char *text)
 {
+	struct bpf_engine *engine = recorder->state;
 	struct kernel_name *bases = &names[bpf_program_count], *registers = bases + 1;
 	struct kernel_name *from_pid = bases + 2, *release = bases + 3;
 	struct kernel_name *raised = bases + 4, *lazy = bases + 5;
+	struct kernel_name *tracepoint = bases + 6;
 	int error;
 
 	for (size_t i = 0; i < bpf_program_count; i++)
-		names[i] = (struct kernel_name){"btf_trace_", bpf_programs[i].tracepoint,
-						BTF_KIND_TYPEDEF, 0, 0};
-	*bases = (struct kernel_name){"", "hrtimer_bases", BTF_KIND_VAR, 0, 0};
-	*registers = (struct kernel_name){"", "__irq_regs", BTF_KIND_VAR, 0, 0};
-	*from_pid = (struct kernel_name){"", "bpf_task_from_pid", BTF_KIND_FUNC, 0, 0};
-	*release = (struct kernel_name){"", "bpf_task_release", BTF_KIND_FUNC, 0, 0};
-	*raised = (struct kernel_name){"", "raised_list", BTF_KIND_VAR, 0, 0};
-	*lazy = (struct kernel_name){"", "lazy_list", BTF_KIND_VAR, 0, 0};
+		names[i] = (struct kernel_name){
+		    "btf_trace_", bpf_programs[i].tracepoint, BTF_KIND_TYPEDEF, 0, 0, NULL};
+	*bases = (struct kernel_name){"", "hrtimer_bases", BTF_KIND_VAR, 0, 0, NULL};
+	*registers = (struct kernel_name){"", "__irq_regs", BTF_KIND_VAR, 0, 0, NULL};
+	*from_pid = (struct kernel_name){"", "bpf_task_from_pid", BTF_KIND_FUNC, 0, 0, NULL};
+	*release = (struct kernel_name){"", "bpf_task_release", BTF_KIND_FUNC, 0, 0, NULL};
+	*raised = (struct kernel_name){"", "raised_list", BTF_KIND_VAR, 0, 0, NULL};
+	*lazy = (struct kernel_name){"", "lazy_list", BTF_KIND_VAR, 0, 0, NULL};
+	*tracepoint = (struct kernel_name){"", "tracepoint", BTF_KIND_STRUCT, 0, 0, "funcs"};
 	error = kernel_btf_find(names, bpf_program_count + OTHER_NAMES);
 	if (error == ENOENT)
 		return fail(text, error, "this kernel has no BTF (/sys/kernel/btf/vmlinux)");
@@ -132,6 +135,7 @@ static int find_names(struct bpf_engine *engine, struct kernel_name *names, char
 	engine->fds.raised = raised->id;
 	engine->fds.lazy = lazy->id;
 	engine->config.shows_irq_work = engine->config.reads_kernel && raised->id && lazy->id;
+	recorder->switch_hook_count = switch_hooks_read(recorder->switch_hooks, tracepoint->offset);
 	return 0;
 }
 
@@ -269,7 +273,7 @@ static int begin(struct recorder *recorder, const struct recorder_plan *plan, ch
 			memcpy(engine->config.watch_comm, plan->watch->comm,
 			       sizeof(plan->watch->comm));
 	}
-	error = find_names(engine, names, text);
+	error = find_names(recorder, names, text);
 	if (error)
 		return error;
 	error = bpf_create_config(engine);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "bpf/calls.h"
+#include "bpf_peek.h"
 
 #define INSTRUCTIONS 2500
 
@@ -139,26 +140,25 @@ static bool loads(struct load_arguments *arguments)
 	return fd >= 0;
 }
 
-bool bpf_reads_kernel(void)
+int bpf_load_untyped(const struct bpf_insn *instructions, uint32_t count)
 {
-	/* r1 = a place on the stack, r2 = 8, r3 = 0; bpf_probe_read_kernel(r1, r2, r3); return 0 */
-	struct bpf_insn instructions[] = {
-	    {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = BPF_REG_10},
-	    {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = -8},
-	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = 8},
-	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3, .imm = 0},
-	    {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel},
-	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
-	    {.code = BPF_JMP | BPF_EXIT},
-	};
 	struct load_arguments arguments = {
 	    .prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-	    .insn_cnt = sizeof(instructions) / sizeof(instructions[0]),
+	    .insn_cnt = count,
 	    .insns = (uintptr_t)instructions,
 	    .license = (uintptr_t)licence,
 	};
 
-	return loads(&arguments);
+	return (int)load(&arguments);
+}
+
+bool bpf_reads_kernel(void)
+{
+	int fd = bpf_peek_open();
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 bool bpf_finds_tasks(const struct bpf_fds *fds, uint32_t tracepoint)

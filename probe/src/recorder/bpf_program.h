@@ -67,6 +67,12 @@ struct bpf_fds {
 int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fds,
 		     uint32_t tracepoint, char *log, uint32_t log_size);
 
+struct bpf_insn;
+
+/* bpf_load_untyped - load a program that knows no type of the kernel's; returns a descriptor, or -1
+ * with errno */
+int bpf_load_untyped(const struct bpf_insn *instructions, uint32_t count);
+
 /* bpf_reads_kernel - whether programs may read the kernel's memory: lockdown forbids it */
 bool bpf_reads_kernel(void);
 

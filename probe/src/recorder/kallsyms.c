@@ -76,3 +76,19 @@ bool kallsyms_resolve(struct symbol *symbols, size_t count)
 	fclose(file);
 	return shown;
 }
+
+uint64_t kallsyms_find(const char *name)
+{
+	char line[512], type, symbol[256], module[64];
+	FILE *file = fopen("/proc/kallsyms", "re");
+	uint64_t start, address = 0;
+
+	if (!file)
+		return 0;
+	while (!address && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%" SCNx64 " %c %255s %63s", &start, &type, symbol, module) == 3 &&
+		    !strcmp(symbol, name))
+			address = start;
+	fclose(file);
+	return address;
+}

@@ -21,4 +21,7 @@ struct symbol {
  * where its symbols are */
 bool kallsyms_resolve(struct symbol *symbols, size_t count);
 
+/* kallsyms_find - return the address of a symbol of the kernel itself; 0: it is hidden, or none */
+uint64_t kallsyms_find(const char *name);
+
 #endif

@@ -90,6 +90,30 @@ static void place(const struct text *text, uint64_t at, uint32_t variables,
 	}
 }
 
+/* find_member - set where in a struct its member is: in whole bytes, as all but bit fields are */
+static void find_member(const struct text *text, uint64_t at, uint32_t members, uint64_t strings,
+			struct kernel_name *name)
+{
+	struct btf_member member;
+
+	for (; members && at + sizeof(member) <= text->size; members--, at += sizeof(member)) {
+		memcpy(&member, text->data + at, sizeof(member));
+		/* The text ends with a 0 byte. */
+		if (strings + member.name_off < text->size &&
+		    !strcmp(text->data + strings + member.name_off, name->member))
+			name->offset = BTF_MEMBER_BIT_OFFSET(member.offset) / 8;
+	}
+}
+
+/* keep_entry - an entry of the BTF has that name; at: what follows its struct btf_type */
+static void keep_entry(const struct text *text, uint64_t at, uint32_t members, uint64_t strings,
+		       struct kernel_name *name, uint32_t id)
+{
+	name->id = id;
+	if (name->member)
+		find_member(text, at, members, strings, name);
+}
+
 static int find(const struct text *text, struct kernel_name *names, size_t count)
 {
 	struct btf_header header;
@@ -117,7 +141,8 @@ static int find(const struct text *text, struct kernel_name *names, size_t count
 		for (size_t i = 0; type.name_off && i < count; i++)
 			if (type.name_off < header.str_len &&
 			    matches(&names[i], kind, text->data + strings + type.name_off))
-				names[i].id = id;
+				keep_entry(text, at + sizeof(type), members, strings, &names[i],
+					   id);
 		if (kind == BTF_KIND_DATASEC)
 			place(text, at + sizeof(type), members, names, count);
 		at += sizeof(type) + tails[kind].fixed + (uint64_t)tails[kind].each * members;

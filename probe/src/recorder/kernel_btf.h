@@ -11,7 +11,9 @@ struct kernel_name {
 	const char *name; /* what follows the prefix */
 	uint32_t kind;	  /* BTF_KIND_ of linux/btf.h */
 	uint32_t id;	  /* set; 0: the kernel has no such */
-	uint32_t offset;  /* set, of a variable in its section; 0 for want of one as well */
+	uint32_t offset;  /* set, of a variable in its section, or of the member; 0 for want of one
+			     as well */
+	const char *member; /* of a struct: whose offset is wanted; NULL */
 };
 
 /* kernel_btf_find - look all names up at once; returns 0 or an errno, ENOENT without BTF */

@@ -47,6 +47,7 @@ enum wire_kind {
 	WIRE_CPU_COUNTS = 77,
 	WIRE_RECORDER_STARTED = 78,
 	WIRE_RECORDER_SOURCE = 79,
+	WIRE_SWITCH_HOOK = 125,
 	WIRE_SAMPLE_STAGES = 80,
 	WIRE_WINDOW = 81,
 	WIRE_EVENTS = 82,
@@ -402,6 +403,12 @@ struct wire_recorder_started {
 struct wire_recorder_source {
 	struct wire_bytes name;
 	int32_t error;
+};
+
+/* switch_hook - A function of others at sched_switch, which runs before the recorder's. */
+struct wire_switch_hook {
+	uint8_t known;
+	struct wire_bytes name;
 };
 
 /* sample_stages - How the activations of a block of samples came about; `data`: a block stages. */

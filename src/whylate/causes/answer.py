@@ -385,14 +385,18 @@ class _Accounting:
         self._thread = _threads(manifest)
         self.threads = ThreadNames(manifest.tasks)
         # tracefs adds up what it reads: what its ring lost is in no sum.
-        self._sums = manifest.recorder is not None and manifest.recorder.engine == "bpf"
+        recorder = manifest.recorder
+        self._sums = recorder is not None and recorder.engine == "bpf"
+        self._switch_hooks = (recorder.switch_hooks if recorder is not None else None) or ()
 
     def trace(self, window: Window) -> TracedActivation:
         """Cut the window of one activation into pieces, whose threads have no final names yet."""
         if not self._sums:
             window = replace(window, sums=())
         marked = self.threads.marked(window)
-        pieces = tuple(cut_window(marked, self._idle_exit_ns, self._stacks_after_ns))
+        pieces = tuple(
+            cut_window(marked, self._idle_exit_ns, self._stacks_after_ns, self._switch_hooks)
+        )
         if self._takes_turns:
             pieces = tuple(
                 replace(piece, detail=EMULATORS_TURN) if piece.cause is Cause.OUTSIDE else piece

@@ -92,6 +92,8 @@ _HAD = {
     "nmi:nmi_handler": "which x86 alone has",
 }
 _X86 = frozenset({"x86_64", "i686", "i586", "i386"})
+#: They are named by the time up to a switch (rule (15) of whylate.causes.window.pieces).
+_UP_TO_A_SWITCH = frozenset({Cause.THREAD, Cause.PREEMPTION_DISABLED})
 #: Of their code it is known what switches interrupts on (whylate.recording.recorder.raw_events).
 _KNOWN_CODE = _X86 | {"aarch64"}
 ENOENT = 2
@@ -118,6 +120,7 @@ class _Board:
     def __init__(self, report: RecorderReport, engine: str, facts: Mapping[str, FactValue]) -> None:
         self._engine = engine
         self._errors = {source.name: source.error for source in report.sources}
+        self._switch_hooks = report.switch_hooks
         self._has_symbols = report.symbols is None or report.symbols.shown
         self._facts = facts
         self._machine = str(facts.get("machine") or "")
@@ -177,6 +180,9 @@ class _Board:
             options = self._words("kernel_config")
             if options and "PARAVIRT_TIME_ACCOUNTING=y" not in options:
                 return "a kernel with CONFIG_PARAVIRT_TIME_ACCOUNTING"
+        if cause in _UP_TO_A_SWITCH and self._switch_hooks:
+            hooks = ", ".join(self._switch_hooks)
+            return f"a switch without functions of others: before the recorder's runs {hooks}"
         if cause is Cause.IDLE_EXIT and not self._words("idle_states"):
             return "idle states that say how long leaving them takes"
         return ""
@@ -187,6 +193,11 @@ class _Board:
         if cause is Cause.INTERRUPT:
             missing = self._without(_X86_VECTORS if self._machine in _X86 else _IPIS)
             return (missing, counts_as) if missing else None
+        if cause is Cause.PREEMPTION_DISABLED and self._switch_hooks is None:
+            return (
+                "which functions of others are at sched_switch (CONFIG_KALLSYMS_ALL)",
+                "the time of such a function counts as preemption disabled",
+            )
         if cause is Cause.PRIORITY:
             missing = self._without(("sched:sched_pi_setprio",))
             return (missing, counts_as) if missing else None

@@ -191,6 +191,9 @@ class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     symbols: SymbolsReport | None = None
     #: In order; empty where it stayed attached throughout.
     detached: list[DetachedReport] = []
+    #: Functions that others had at the tracepoint sched_switch: they ran before the recorder's,
+    #: within what looks like the time of the thread that left the CPU. None: not known.
+    switch_hooks: list[str] | None = None
 
     def hides(self, due_ns: int, run_ns: int) -> bool:
         """Whether nothing was recorded of an activation by design: it was detached meanwhile."""

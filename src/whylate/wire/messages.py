@@ -536,6 +536,14 @@ class RecorderSource(Message, kind=79):
 
 
 @dataclass(frozen=True, slots=True)
+class SwitchHook(Message, kind=125, ranges={"known": (0, 1)}):
+    """A function of others at sched_switch, which runs before the recorder's."""
+
+    known: U8
+    name: Text
+
+
+@dataclass(frozen=True, slots=True)
 class SampleStages(
     Message, kind=80, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
 ):
@@ -1017,6 +1025,7 @@ MESSAGES: dict[int, type[Message]] = {
         CpuCounts,
         RecorderStarted,
         RecorderSource,
+        SwitchHook,
         SampleStages,
         Window,
         Events,

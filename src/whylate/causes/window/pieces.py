@@ -66,6 +66,9 @@ the scheduler: scheduling. What takes longer has no evidence: unexplained.
 interrupts, softirqs and NMIs (whylate.causes.window.running_sums).
 (14) If it was woken on another CPU, its own CPU held nothing up until then: `woken late`, by what
 that CPU ran.
+(15) Functions that others have at the tracepoint sched_switch run before the recorder's, within
+what looks like the time of the thread that leaves the CPU. Where there are some, the time up to a
+switch has no evidence, but for what no such function is in: an interrupt, a softirq, a lock.
 
 Then the time of the recorder and of the hypervisor replaces what it overlaps
 (whylate.causes.window.overlays). The pieces are disjoint, in order, and sum to the latency.
@@ -73,7 +76,7 @@ Then the time of the recorder and of the hypervisor replaces what it overlaps
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from whylate.causes.window.overlays import overlay_recording, overlay_steal
@@ -120,12 +123,14 @@ def cut_window(
     window: Window,
     idle_exit_ns: Mapping[int, int] | None = None,
     stacks_after_ns: int | None = None,
+    switch_hooks: Sequence[str] = (),
 ) -> list[Piece]:
     """Cut a window into pieces by the rule above.
 
     idle_exit_ns: declared exit latency by idle state. stacks_after_ns:
-    stack_after_ns() of the recording, else STACK_AFTER_NS. Returns at least one piece, or none
-    where nothing lies between due and run.
+    stack_after_ns() of the recording, else STACK_AFTER_NS. switch_hooks: functions that others have
+    at the tracepoint sched_switch. Returns at least one piece, or none where nothing lies between
+    due and run.
     """
     if window.run_ns <= window.due_ns:
         return []
@@ -143,7 +148,8 @@ def cut_window(
         for start, end, stage in stages_within(stages, segment.start_ns, segment.end_ns):
             whole = (start, end) == (segment.start_ns, segment.end_ns)
             part = segment if whole else replace(segment, start_ns=start, end_ns=end)
-            pieces += rule.named(part, stage)
+            named = rule.named(part, stage)
+            pieces += rule.without_hooks(named, switch_hooks) if switch_hooks else named
     if until < window.run_ns:
         pieces.append(Piece(until, window.run_ns, Cause.NOT_OBSERVED, HIDDEN))
     return join_adjoining(overlay_steal(overlay_recording(pieces, own), own))
@@ -186,6 +192,16 @@ _QUOTAS = {
 }
 #: Stages in which it waits to be woken.
 _NOT_WOKEN = frozenset({Stage.PENDING, Stage.WAKING})
+#: What is named by the time up to a switch, in which functions of others may run: rule (15).
+_UP_TO_A_SWITCH = frozenset({
+    Cause.PREEMPTION_DISABLED,
+    Cause.INTERRUPTS_DISABLED,
+    Cause.THREAD,
+    Cause.PRIORITY,
+    Cause.THROTTLING,
+    Cause.BANDWIDTH,
+    Cause.DEADLINE,
+})  # fmt: skip
 
 
 class _Rule:
@@ -212,8 +228,9 @@ class _Rule:
         self._over_quota_until_ns = self._last_over_quota(own)
         self._quota = self._find_quota()
         self._left_prio = _priorities_when_left(own)
-        since_due = (e.time_ns for e in own if e.kind is Kind.SWITCH and e.time_ns > window.due_ns)
-        self._first_switch_ns = next(since_due, window.run_ns)
+        since_due = [e.time_ns for e in own if e.kind is Kind.SWITCH and e.time_ns > window.due_ns]
+        self._first_switch_ns = since_due[0] if since_due else window.run_ns
+        self._switches_ns = frozenset(since_due)
         running = window.switched_ns if window.switched_ns is not None else window.due_ns
         self._first_fault_ns = min(
             (
@@ -298,6 +315,15 @@ class _Rule:
         else:
             cause, detail = self._other_thread(segment, segment.thread)
         return [Piece(start, end, cause, detail, stage)]
+
+    def without_hooks(self, pieces: list[Piece], hooks: Sequence[str]) -> list[Piece]:
+        """Return pieces of which none is named that a hook at a switch may have made: rule (15)."""
+        return [
+            replace(piece, cause=Cause.UNEXPLAINED, detail=f"before a switch: {', '.join(hooks)}")
+            if piece.cause in _UP_TO_A_SWITCH and piece.end_ns in self._switches_ns
+            else piece
+            for piece in pieces
+        ]
 
     def _woken_elsewhere(self) -> bool:
         waking_cpu = self._window.waking_cpu

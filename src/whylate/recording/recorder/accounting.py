@@ -21,12 +21,15 @@ from whylate.wire.messages import (
     RecorderResult,
     RecorderSource,
     RecorderStarted,
+    SwitchHook,
     Symbols,
 )
 
 #: More tracepoints than any engine has, more modules than the probe tells of.
 MOST_SOURCES = 200
 MOST_BUILD_IDS = 100
+#: As many functions as the probe tells of (probe/src/recorder/switch_hooks.h).
+MOST_SWITCH_HOOKS = 8
 #: Bytes; SHA-1 takes 20.
 LONGEST_BUILD_ID = 64
 
@@ -41,6 +44,8 @@ class RecorderAccounting:
         self._symbols: Symbols | None = None
         self._cost: RecorderCost | None = None
         self._detached: list[DetachedReport] = []
+        self._switch_hooks: list[str] = []
+        self._knows_hooks = False
         self._result: RecorderResult | None = None
         self._declined: str | None = None
         #: Why none was started; None: one was, or the reason is not known.
@@ -80,6 +85,11 @@ class RecorderAccounting:
                 self._add_build_id(message)
             case RecorderDetached():
                 self._add_detached(message)
+            case SwitchHook(name=""):
+                self._knows_hooks = bool(message.known)
+            case SwitchHook():
+                if len(self._switch_hooks) < MOST_SWITCH_HOOKS:
+                    self._switch_hooks.append(shown(message.name, 160))
             case _:
                 return False
         return True
@@ -145,6 +155,7 @@ class RecorderAccounting:
             declined=self._declined if started is not None else None,
             symbols=self._symbols_report(),
             detached=self._detached,
+            switch_hooks=self._switch_hooks if self._knows_hooks else None,
         )
 
     def _symbols_report(self) -> SymbolsReport | None:
