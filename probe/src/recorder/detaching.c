@@ -116,9 +116,11 @@ static void release(struct detaching *detaching)
  *
  * As SCHED_OTHER it may wait for seconds, and then the blocks are over before it switches. The
  * starting thread sets it: a new thread may have to wait as long before it runs at all. To switch
- * is little work of its own. It sleeps, until kernel threads that are SCHED_OTHER have ended RCU's
- * grace periods, and until whoever else changes tracepoints is done: those may still wait, so that
- * switching takes longer. Where the priority is refused, the measuring threads have none either.
+ * is little work: about a millisecond of its own. What remains: before a program is attached where
+ * none was, the kernel waits until an RCU grace period has ended (synchronize_rcu() in
+ * tracepoint_add_func()), and the kernel thread that ends it is SCHED_OTHER. Beside loads that took
+ * tens of milliseconds, and up to 20 s. Where the priority is refused, the measuring threads have
+ * none either.
  */
 static void set_priority(pthread_t thread, int priority)
 {

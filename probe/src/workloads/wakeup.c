@@ -174,9 +174,10 @@ static int start(struct workload *workload, const union wire_command *command)
 	}
 	windows_start(&wakeup->windows, workload->context.flight, &wakeup->threads);
 	start_counters(workload);
+	/* From the threads' go on, this one could be kept waiting by the loads. */
+	set_sending(wakeup, true);
 	wakeup_threads_go(&wakeup->threads);
 	windows_go(&wakeup->windows, sending_priority(wakeup));
-	set_sending(wakeup, true);
 	wakeup->shipped_ns = clock_ns();
 	send_started(workload);
 	return 0;
