@@ -135,16 +135,14 @@ def test_a_recorder_that_was_detached_on_one_side_alone_is_reported(tmp_path: Pa
     manifest = open_recording(directory).manifest
     stayed = RecorderReport("bpf", None, 4096, [], 0, 0, 0, 0, None, None)
     detached = msgspec.structs.replace(stayed, detached=[DetachedReport(0, 1, 2, 3, 0, 0)])
-    runs = [
-        describe_run(directory, msgspec.structs.replace(manifest, recorder=report))
+    ours, theirs = (
+        describe_run(directory, msgspec.structs.replace(manifest, recorder=report)).beside
         for report in (stayed, detached)
-    ]
-    first, second = side("a", None), side("b", None)
-    sides = [
-        Arm(of.name, tuple(replace(run, beside=made.beside) for run in of.runs))
-        for of, made in zip((first, second), runs, strict=True)
-    ]
-    assert (
-        "recorder is bpf in a and bpf, detached for parts of the run in b"
-        in compare(*sides, Question()).cautions
     )
+    first, second = side("a", None), side("b", None)
+    found = compare(
+        Arm("a", tuple(replace(run, beside=ours) for run in first.runs)),
+        Arm("b", tuple(replace(run, beside=theirs) for run in second.runs)),
+        Question(),
+    )
+    assert "recorder is bpf in a and bpf, detached for parts of the run in b" in found.cautions
