@@ -92,17 +92,19 @@ struct scheduling {
 /* set_priority - set SCHED_FIFO, so that no load preempts this thread; returns what was before */
 static struct scheduling set_priority(int priority)
 {
+	struct sched_param param = {.sched_priority = priority};
 	struct scheduling before = {.policy = sched_getscheduler(0)};
 
 	sched_getparam(0, &before.param);
-	/* Where it is refused, the measuring threads have no real-time priority either. */
-	thread_schedule(SCHED_FIFO, priority);
+	/* Where it is refused, the measuring threads have no real-time priority either. The flag
+	 * stays: not everybody who may set it may clear it. */
+	sched_setscheduler(0, SCHED_FIFO | (before.policy & SCHED_RESET_ON_FORK), &param);
 	return before;
 }
 
 static void restore_priority(const struct scheduling *before)
 {
-	thread_schedule(before->policy, before->param.sched_priority);
+	sched_setscheduler(0, before->policy, &before->param);
 }
 
 static void *thread_main(void *argument)
