@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import msgspec
+import numpy as np
 import pytest
+from made_recordings import recording
 
 from compare_sides import arm
 from whylate.compare.environment import CLOCK, COMMAND_LINE, KERNEL, TEMPERATURE
 from whylate.compare.judge import compare
 from whylate.compare.model import Comparison, Question
 from whylate.compare.run_environment import Environment, read_environment
-from whylate.compare.runs import Arm
-from whylate.recording.manifest import Fact
+from whylate.compare.runs import Arm, describe_run
+from whylate.recording.manifest import DetachedReport, Fact, RecorderReport
+from whylate.recording.reader import open_recording
 
 HERE = Environment(1000.0, 50.0, "6.1", ["quiet", "nohz=on"])
 
@@ -123,3 +128,21 @@ def test_garbled_facts_are_not_known(value: str | list[str] | int | None) -> Non
     names = ("cpu_frequency_measured", "temperatures", "kernel_command_line")
     environment = read_environment([Fact(name, value, "") for name in names], [0])
     assert (environment.clock_mhz, environment.temperature_c) == (None, None)
+
+
+def test_a_recorder_that_was_detached_on_one_side_alone_is_reported(tmp_path: Path) -> None:
+    directory = recording(tmp_path / "a", np.arange(1_000, 1_100))
+    manifest = open_recording(directory).manifest
+    stayed = RecorderReport("bpf", None, 4096, [], 0, 0, 0, 0, None, None)
+    detached = msgspec.structs.replace(stayed, detached=[DetachedReport(0, 1, 2, 3, 0, 0)])
+    ours, theirs = (
+        describe_run(directory, msgspec.structs.replace(manifest, recorder=report)).beside
+        for report in (stayed, detached)
+    )
+    first, second = side("a", None), side("b", None)
+    found = compare(
+        Arm("a", tuple(replace(run, beside=ours) for run in first.runs)),
+        Arm("b", tuple(replace(run, beside=theirs) for run in second.runs)),
+        Question(),
+    )
+    assert "recorder is bpf in a and bpf, detached for parts of the run in b" in found.cautions

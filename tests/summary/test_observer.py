@@ -14,10 +14,11 @@ from summary_examples import MS, latencies
 from summary_examples import cpu as cpu_samples
 from summary_examples import manifest as plain_manifest
 
+from whylate.quantities import format_ns
 from whylate.recording.manifest import DetachedReport, Manifest, RecorderReport
 from whylate.recording.samples import CpuSamples, CpuStages
 from whylate.recording.workloads.activations import DetachPlan, RecorderPlan
-from whylate.report.sentences import observer_lines
+from whylate.report.sentences import observer_lines, stage_lines
 from whylate.run.detaching import draw_detached
 from whylate.summary.as_json import to_json
 from whylate.summary.model import Summary
@@ -70,6 +71,13 @@ def attached(reports: Sequence[DetachedReport]) -> NDArray[np.bool_]:
     due_ns = np.arange(N) * MS
     off = [(due_ns >= report.begin_ns) & (due_ns < report.until_ns) for report in reports]
     whole: NDArray[np.bool_] = ~np.any(off, axis=0)
+    return whole
+
+
+def switched(reports: Sequence[DetachedReport]) -> NDArray[np.bool_]:
+    due_ns = np.arange(N) * MS
+    spans = [span for r in reports for span in ((r.begin_ns, r.from_ns), (r.to_ns, r.until_ns))]
+    whole: NDArray[np.bool_] = np.any([(due_ns >= a) & (due_ns < b) for a, b in spans], axis=0)
     return whole
 
 
@@ -152,13 +160,16 @@ def test_stages_are_those_of_the_time_in_which_it_was_attached() -> None:
     on = attached(reports)
     stage_ns = np.where(on, 4_000, NOT_SEEN).astype(np.int32)
     samples = [replace(cpu_samples(0, latencies(N)), stages=CpuStages(stage_ns, stage_ns))]
-    stage = summarize(samples, recorded(samples, reports), "r").together.stages["thread"]
+    summary = summarize(samples, recorded(samples, reports), "r")
+    stage = summary.together.stages["thread"]
     assert (stage.seen, stage.not_seen) == (on.sum(), 0)
     assert stage.latency_ns["p99"].value == 4_000
     assert not stage.latency_ns["p99"].at_least
+    assert any(f"of the {on.sum():,} activations that were due" in s for s in stage_lines(summary))
     # All of them count where it is not said that the recorder was detached.
-    whole = summarize(samples, recorded(samples, []), "r").together.stages["thread"]
-    assert whole.not_seen == N - on.sum()
+    attached_always = summarize(samples, recorded(samples, [], None), "r")
+    assert attached_always.together.stages["thread"].not_seen == N - on.sum()
+    assert not any("attached" in line for line in stage_lines(attached_always))
 
 
 def test_a_maximum_that_came_while_it_was_switched_is_not_the_boards_alone() -> None:
@@ -167,8 +178,11 @@ def test_a_maximum_that_came_while_it_was_switched_is_not_the_boards_alone() -> 
     switching = (reports[3].begin_ns + 2 * MS) // MS
     latency_ns[switching] = 900_000
     samples = [cpu_samples(0, latency_ns)]
-    codes = [w.code for w in summarize(samples, recorded(samples, reports), "r").warnings]
-    assert "switching" in codes
+    summary = summarize(samples, recorded(samples, reports), "r")
+    (warning,) = [warning for warning in summary.warnings if warning.code == "switching"]
+    assert summary.together.latency_ns["max"].value == 900_000
+    at_another_time = int(latency_ns[~switched(reports)].max())
+    assert f"the largest at another time is {format_ns(at_another_time)}" in warning.text
     latency_ns[switching], latency_ns[switching + 100] = 5_000, 900_000
     samples = [cpu_samples(0, latency_ns)]
     codes = [w.code for w in summarize(samples, recorded(samples, reports), "r").warnings]
@@ -185,6 +199,14 @@ def test_a_tail_that_switching_makes_is_said_to_be_its_own() -> None:
     summary = summarize(samples, recorded(samples, reports), "r")
     (warning,) = [warning for warning in summary.warnings if warning.code == "switching"]
     assert "of what is later than p99 came while the recorder was being detached" in warning.text
+    # It counts in the figure; the warning has that of the rest.
+    figure = summary.together.latency_ns["p99"].value
+    assert figure == np.quantile(latency_ns, 0.99, method="inverted_cdf")
+    others = latency_ns[~switched(reports)]
+    value = int(np.quantile(others, 0.99, method="inverted_cdf"))
+    assert figure is not None
+    assert figure > value + 20_000
+    assert f"p99 is {format_ns(value)} without the {N - others.size} activations" in warning.text
 
 
 def test_one_block_of_each_group_is_drawn_and_the_draw_repeats() -> None:

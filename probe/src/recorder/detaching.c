@@ -111,7 +111,27 @@ static void release(struct detaching *detaching)
 	detaching->count = 0;
 }
 
-int detaching_start(struct detaching *detaching, struct recorder *recorder, uint64_t start_ns)
+/*
+ * set_priority - let the thread switch in time beside loads
+ *
+ * As SCHED_OTHER it may wait for seconds, and then the blocks are over before it switches. The
+ * starting thread sets it: a new thread may have to wait as long before it runs at all. To switch
+ * is little work: about a millisecond of its own. What remains: before a program is attached where
+ * none was, the kernel waits until an RCU grace period has ended (synchronize_rcu() in
+ * tracepoint_add_func()), and the kernel thread that ends it is SCHED_OTHER. Beside loads that took
+ * tens of milliseconds, and up to 20 s. Where the priority is refused, the measuring threads have
+ * none either.
+ */
+static void set_priority(pthread_t thread, int priority)
+{
+	struct sched_param param = {.sched_priority = priority};
+
+	if (priority)
+		pthread_setschedparam(thread, SCHED_FIFO, &param);
+}
+
+int detaching_start(struct detaching *detaching, struct recorder *recorder, uint64_t start_ns,
+		    int priority)
 {
 	pthread_condattr_t monotonic;
 	int error;
@@ -132,6 +152,8 @@ int detaching_start(struct detaching *detaching, struct recorder *recorder, uint
 	detaching->running = !error;
 	if (error)
 		release(detaching);
+	else
+		set_priority(detaching->thread, priority);
 	return error;
 }
 

@@ -56,9 +56,11 @@ struct detaching {
 /* detaching_request - set the blocks of the next workload; returns 0 or an errno */
 int detaching_request(struct detaching *detaching, const struct wire_detach *request);
 
-/* detaching_start - begin, for a workload whose first activation is due at start_ns; returns 0, or
- * an errno, and then the recorder stays attached */
-int detaching_start(struct detaching *detaching, struct recorder *recorder, uint64_t start_ns);
+/* detaching_start - begin, for a workload whose first activation is due at start_ns, in a thread of
+ * SCHED_FIFO with that priority; 0: SCHED_OTHER. Returns 0, or an errno, and then the recorder
+ * stays attached. */
+int detaching_start(struct detaching *detaching, struct recorder *recorder, uint64_t start_ns,
+		    int priority);
 
 /* detaching_count - count events, after each gather */
 void detaching_count(struct detaching *detaching);

@@ -19,11 +19,11 @@
 #include "workload.h"
 
 /* The lowest real-time priority, for the thread that sends what the measuring threads have
- * measured.
+ * measured, and the one that detaches the recorder.
  *
  * A SCHED_OTHER thread may wait for seconds beside loads, whatever its niceness: on two CPUs with
  * Linux 6.18, the loads' autogroup kept every other one from running for up to 19 s. Then samples
- * are dropped and events are overwritten. */
+ * are dropped, events are overwritten, and blocks are over before the recorder is detached. */
 #define SENDING_PRIORITY 1
 
 struct wakeup {
@@ -33,14 +33,23 @@ struct wakeup {
 	uint64_t shipped_ns;
 };
 
-/* set_sending - give the sending thread its priority, unless it could delay a measuring thread */
-static void set_sending(const struct wakeup *wakeup, bool measuring)
+/* sending_priority - return the priority for SCHED_FIFO; 0: it could delay a measuring thread */
+static int sending_priority(const struct wakeup *wakeup)
 {
 	for (size_t i = 0; i < wakeup->threads.count; i++)
 		if (wakeup->threads.cpus[i].priority <= SENDING_PRIORITY)
-			return;
+			return 0;
+	return SENDING_PRIORITY;
+}
+
+/* set_sending - give the sending thread its priority, or take it away */
+static void set_sending(const struct wakeup *wakeup, bool measuring)
+{
+	int priority = sending_priority(wakeup);
+
 	/* Where it is refused, the measuring threads have no priority either. */
-	thread_schedule(measuring ? SCHED_FIFO : SCHED_OTHER, measuring ? SENDING_PRIORITY : 0);
+	if (priority)
+		thread_schedule(measuring ? SCHED_FIFO : SCHED_OTHER, measuring ? priority : 0);
 }
 
 static void send_started(struct workload *workload)
@@ -165,9 +174,10 @@ static int start(struct workload *workload, const union wire_command *command)
 	}
 	windows_start(&wakeup->windows, workload->context.flight, &wakeup->threads);
 	start_counters(workload);
-	wakeup_threads_go(&wakeup->threads);
-	windows_go(&wakeup->windows);
+	/* From the threads' go on, this one could be kept waiting by the loads. */
 	set_sending(wakeup, true);
+	wakeup_threads_go(&wakeup->threads);
+	windows_go(&wakeup->windows, sending_priority(wakeup));
 	wakeup->shipped_ns = clock_ns();
 	send_started(workload);
 	return 0;

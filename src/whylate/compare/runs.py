@@ -15,7 +15,7 @@ from whylate.compare.run_environment import Environment, read_environment
 from whylate.quantities import format_count, format_exact_ns
 from whylate.recording.imported.model import ImportedRun
 from whylate.recording.imported.read import select_runs
-from whylate.recording.manifest import Fact, HitReport, Manifest
+from whylate.recording.manifest import Fact, HitReport, Manifest, RecorderReport
 from whylate.recording.reader import Recording, open_recording
 from whylate.recording.store.repetitions import repetitions_path
 from whylate.recording.workloads.point_names import used_cpus
@@ -189,7 +189,7 @@ def describe_run(directory: Path, manifest: Manifest) -> Run:
             "load": ", ".join(loads) or "none",
             "CPUs": ",".join(map(str, cpus)),
             "priority": str(plan.workload.priority),
-            "recorder": (manifest.recorder and manifest.recorder.engine) or "none",
+            "recorder": _recorder(manifest.recorder),
         },
         repeats=plan.virtual_time,
         hits=tuple(manifest.hits),
@@ -197,6 +197,13 @@ def describe_run(directory: Path, manifest: Manifest) -> Run:
         environment=read_environment(manifest.facts, cpus),
         identity=_identity(manifest, directory),
     )
+
+
+def _recorder(report: RecorderReport | None) -> str:
+    """Say what recorded: to detach it and attach it again delays activations too."""
+    if report is None or report.engine is None:
+        return "none"
+    return f"{report.engine}, detached for parts of the run" if report.detached else report.engine
 
 
 def _event_counts(manifest: Manifest) -> dict[str, Count]:

@@ -169,11 +169,27 @@ def estimate_text(estimate: Estimate | None) -> str:
     return f"{'≥ ' if estimate.at_least else ''}{format_ns(estimate.value)}"
 
 
-def stage_lines(figures: Figures) -> list[str]:
-    """Define the stages, and say how many activations lack them."""
+def attached_text(summary: Summary) -> str:
+    """Return of which activations the stages are, where the recorder was detached for a while."""
+    stages = summary.together.stages.values()
+    if summary.observer is None or not summary.observer.switches or not stages:
+        return ""
+    recorded = max(stage.seen + stage.not_seen for stage in stages)
+    return (
+        f"stages are of the {format_count(recorded)} activations that were due while the recorder "
+        "was attached; the largest latency may be of another"
+    )
+
+
+def stage_lines(summary: Summary) -> list[str]:
+    """Define the stages, and say which activations have none, and how many lack them."""
+    figures = summary.together
     if not figures.stages:
         return []
     lines = ["interrupt latency: from due to the interrupt; thread latency: to having the CPU"]
+    attached = attached_text(summary)
+    if attached:
+        lines.append(attached)
     missing = [
         f"{name} latency of {format_count(stage.not_seen)}"
         for name, stage in figures.stages.items()

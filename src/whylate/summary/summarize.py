@@ -83,7 +83,7 @@ def summarize(
         warnings=[
             *cautions(manifest, moved, [cpu.cpu for cpu in series]),
             *observer_cautions(observer),
-            *switching_cautions(manifest, series, together),
+            *switching_cautions(manifest, series, everything, together),
         ],
         requirements=[judge(demand, evidence) for demand in demands],
         interval_note=INTERVAL_NOTE,

@@ -1,32 +1,38 @@
 """Activations that came while the recorder was being detached or attached.
 
 To switch, the kernel rewrites its code and interrupts all CPUs. What came meanwhile was measured
-and counts, and is said where it makes a good part of a tail.
+and counts in every figure and verdict: it was as late as that, and switching takes longer where the
+board stalls, so that to leave it out could leave out the board's own stalls. Where it makes a good
+part of a tail a warning says so, and what that figure is of all other activations.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from whylate.quantities import format_ns, format_percent
+from whylate.quantities import format_count, format_ns, format_percent
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import Activations
 from whylate.stats.arrays import Bools, Int64s
-from whylate.summary.model import Caution, Figures
+from whylate.stats.run.ordered import Ordered
+from whylate.stats.run.values import ValueCounter, without
+from whylate.summary.model import QUANTILES, Caution, Figures
 
 #: A part of what lies beyond a quantile that is worth a warning, and how many that are at least.
 LARGE_PART = 0.2
 FEWEST = 5
+REMEDY = "--no-detach keeps it attached."
 
 
 def switching_cautions(
-    manifest: Manifest, series: Sequence[Activations], together: Figures
+    manifest: Manifest, series: Sequence[Activations], everything: Ordered, together: Figures
 ) -> Iterator[Caution]:
     """Warn of the first quantile beyond which many came while the recorder was switched.
 
-    Else of the maximum, where that did.
+    Else of the maximum, where that did. everything: the latencies of all series.
     """
     spans_ns = _spans(manifest)
     if not spans_ns.size:
@@ -39,8 +45,8 @@ def switching_cautions(
         if switched >= FEWEST and switched >= LARGE_PART * beyond:
             text = (
                 f"{format_percent(switched / beyond)} of what is later than {name} came while the "
-                "recorder was being detached or attached, which may have caused it: --no-detach "
-                "keeps it attached."
+                "recorder was being detached or attached, which may have caused it"
+                f"{_of_the_others(name, series, spans_ns, everything)}. {REMEDY}"
             )
             yield Caution("switching", text)
             return
@@ -50,10 +56,48 @@ def switching_cautions(
         if switched == beyond:
             text = (
                 f"The largest latency, {format_ns(longest.value)}, came while the recorder was "
-                "being detached or attached, which may have caused it: --no-detach keeps it "
-                "attached."
+                "being detached or attached, which may have caused it"
+                f"{_longest_otherwise(series, spans_ns, together)}. {REMEDY}"
             )
             yield Caution("switching", text)
+
+
+def _of_the_others(
+    name: str, series: Sequence[Activations], spans_ns: Int64s, everything: Ordered
+) -> str:
+    """Say what a quantile is of the activations that were not due while it was switched.
+
+    The plain order statistic, overruns at their bound. Time chooses them, not latency; but it is
+    biased low where stalls made switching longer, so that nothing is judged by it.
+    """
+    due = ValueCounter()
+    for cpu in series:
+        for first, end in cpu.rows_due(spans_ns).tolist():
+            for latency_ns, _ in cpu.chunks(first, end):
+                due.add(latency_ns)
+    switched = due.values()
+    others = without(everything.bound, switched)
+    if not switched.n or not others.n:
+        return ""
+    value_ns = others.at(math.ceil(QUANTILES[name] * others.n) - 1)
+    return (
+        f": {name} is {format_ns(value_ns)} without the {format_count(switched.n)} activations "
+        f"({format_percent(switched.n / everything.n)}) that were due then"
+    )
+
+
+def _longest_otherwise(series: Sequence[Activations], spans_ns: Int64s, together: Figures) -> str:
+    """Say which is the largest latency that came at another time, where it is beyond p99."""
+    estimate = together.latency_ns.get("p99")
+    if estimate is None or estimate.value is None:
+        return ""
+    largest_ns = -1
+    for cpu in series:
+        rows, latency_ns, _ = cpu.exceeding(estimate.value)
+        due_ns = cpu.due_of(rows)
+        others_ns = latency_ns[~_overlaps(spans_ns, due_ns, due_ns + latency_ns)]
+        largest_ns = max(largest_ns, int(others_ns.max(initial=-1)))
+    return f": the largest at another time is {format_ns(largest_ns)}" if largest_ns >= 0 else ""
 
 
 def _spans(manifest: Manifest) -> Int64s:

@@ -83,13 +83,28 @@ static bool is_bound_to(uint16_t cpu)
 	return count == 0 || (count == 1 && cpus[0] == cpu);
 }
 
-/* set_priority - set SCHED_FIFO, so that no load preempts this thread; 0: set SCHED_OTHER */
-static void set_priority(int priority)
+/* How the thread that starts and stops the measuring threads was scheduled. */
+struct scheduling {
+	int policy;
+	struct sched_param param;
+};
+
+/* set_priority - set SCHED_FIFO, so that no load preempts this thread; returns what was before */
+static struct scheduling set_priority(int priority)
 {
 	struct sched_param param = {.sched_priority = priority};
+	struct scheduling before = {.policy = sched_getscheduler(0)};
 
-	/* Where it is refused, the measuring threads have no real-time priority either. */
-	pthread_setschedparam(pthread_self(), priority ? SCHED_FIFO : SCHED_OTHER, &param);
+	sched_getparam(0, &before.param);
+	/* Where it is refused, the measuring threads have no real-time priority either. The flag
+	 * stays: not everybody who may set it may clear it. */
+	sched_setscheduler(0, SCHED_FIFO | (before.policy & SCHED_RESET_ON_FORK), &param);
+	return before;
+}
+
+static void restore_priority(const struct scheduling *before)
+{
+	sched_setscheduler(0, before->policy, &before->param);
 }
 
 static void *thread_main(void *argument)
@@ -215,9 +230,9 @@ failed:
 void wakeup_threads_go(struct wakeup_threads *threads)
 {
 	const struct wakeup_plan *plan = &threads->plan;
+	struct scheduling before = set_priority(plan->priority);
 	uint64_t first_ns;
 
-	set_priority(plan->priority);
 	first_ns = clock_ns() + HEAD_START_NS + plan->phase_ns;
 	for (size_t i = 0; i < threads->count; i++)
 		threads->cpus[i].start_ns = first_ns + i * plan->interval_ns / threads->count;
@@ -225,20 +240,20 @@ void wakeup_threads_go(struct wakeup_threads *threads)
 	atomic_store(&threads->end_ns, first_ns + plan->duration_ns);
 	for (size_t i = 0; i < threads->count; i++)
 		sem_post(&threads->go);
-	set_priority(0);
+	restore_priority(&before);
 }
 
 void wakeup_threads_stop(struct wakeup_threads *threads)
 {
+	struct scheduling before = set_priority(threads->plan.priority);
 	uint64_t stop_ns;
 
-	set_priority(threads->plan.priority);
 	/* Later than any clock reading of a thread that does not see the new end yet: no overrun
 	 * that is already counted lies beyond it. */
 	stop_ns = clock_ns() + STOP_AHEAD_NS;
 	if (stop_ns < atomic_load(&threads->end_ns))
 		atomic_store(&threads->end_ns, stop_ns);
-	set_priority(0);
+	restore_priority(&before);
 }
 
 bool wakeup_threads_ended(struct wakeup_threads *threads)

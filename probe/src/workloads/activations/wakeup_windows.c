@@ -90,7 +90,7 @@ void windows_start(struct wakeup_windows *windows, struct flight *flight,
 	}
 }
 
-void windows_go(struct wakeup_windows *windows)
+void windows_go(struct wakeup_windows *windows, int priority)
 {
 	struct flight *flight = windows->flight;
 	int error;
@@ -100,7 +100,7 @@ void windows_go(struct wakeup_windows *windows)
 		return;
 	}
 	error = detaching_start(&flight->detaching, &flight->recorder,
-				windows->threads->cpus[0].start_ns);
+				windows->threads->cpus[0].start_ns, priority);
 	if (error)
 		send_note(flight->sender, "not-detached",
 			  "the recorder stays attached, and what it adds is not known: %s",

@@ -33,8 +33,9 @@ struct wakeup_windows {
 void windows_start(struct wakeup_windows *windows, struct flight *flight,
 		   struct wakeup_threads *threads);
 
-/* windows_go - the threads were let go: begin to detach the recorder where that was requested */
-void windows_go(struct wakeup_windows *windows);
+/* windows_go - the threads were let go: begin to detach the recorder where that was requested, in a
+ * thread of SCHED_FIFO with that priority; 0: SCHED_OTHER */
+void windows_go(struct wakeup_windows *windows, int priority);
 
 /* windows_examine - examine the activations in the rings that are completely recorded, and offer
  * them for sending; ended: all of them */

@@ -85,6 +85,7 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "accounting_sum": sentences.accounting_sum(summary),
         "scheduled": summary.scheduled,
         "stages": list(summary.together.stages),
+        "stages_attached": sentences.attached_text(summary),
         "stage_rows": page.stage_rows([summary.together]),
         "stage_cpu_rows": page.stage_rows(summary.per_cpu) if len(summary.per_cpu) > 1 else [],
         "table": table,

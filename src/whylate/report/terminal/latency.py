@@ -79,7 +79,7 @@ def print_summary(
         left_out,
         *(f"{_footnote(reasons, name)} {reason}" for name, reason in reasons.items()),
         plain(f"Intervals: {summary.interval_note}", 200),
-        *stage_lines(summary.together),
+        *stage_lines(summary),
         *observer_lines(summary),
         *event_lines(summary),
         *hit_lines(summary.hits),
