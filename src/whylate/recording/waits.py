@@ -7,6 +7,7 @@ schema/wire.toml), so that a long run takes no more memory.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import msgspec
@@ -63,7 +64,7 @@ class WaitReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     def __post_init__(self) -> None:
         """Raise ValueError for numbers that contradict each other."""
         numbers = [part.bin for part in self.bins]
-        if any(later <= before for before, later in zip(numbers, numbers[1:], strict=False)):
+        if any(later <= before for before, later in pairwise(numbers)):
             raise ValueError("bins of waits in no order")
         if sum(part.count for part in self.bins) != self.count:
             raise ValueError("waits that are in no bin")

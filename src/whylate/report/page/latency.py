@@ -21,7 +21,6 @@ from whylate.report.waits import COLUMNS, NOTE, left_out, wait_rows
 from whylate.summary.model import Summary
 from whylate.text import plain
 
-
 #: Rows of the table of waits.
 _MOST_WAITS = 64
 
