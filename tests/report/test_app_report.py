@@ -68,9 +68,9 @@ def test_waits_have_a_table_of_their_own_that_trusts_no_name() -> None:
     print_summary(summary, Console(file=out, width=120))
     text = out.getvalue()
     assert "This time is in no latency" in text
-    row = r"pid 319 +futex 0x7f00, uninterruptible +\S+/77 +20 +168 ms +8.39 ms +– +8.39 ms"
+    row = r"pid 319 in futex 0x7f00, uninterruptible, woken by \S+/77 +20 +168 ms +8.39 ms"
     assert re.search(row, text)
-    assert text.index("pid 319  ") < text.index("all others")
+    assert text.index("pid 319 in") < text.index("all others")
     assert "before 39,979 wakeups the wait is not known" in text
     html = render_html(summary, manifest, series)
     assert "What its threads waited for" in html

@@ -454,7 +454,7 @@ struct wire_sample_threads {
 	struct wire_bytes data;
 };
 
-/* app_wait - Waits of a watched program that are alike: off the CPU until woken. `data`: a block
+/* app_wait - Waits of a watched program that are alike: off the CPU until due. `data`: a block
  * waits. */
 struct wire_app_wait {
 	uint32_t tid;

@@ -1,6 +1,6 @@
 """What a watched program's threads wait for, in groups of waits that are alike.
 
-A wait lasts from when a thread leaves the CPU until it is woken. No wakeup latency has any of it:
+A wait lasts from when a thread leaves the CPU until it is due. No wakeup latency has any of it:
 that begins where the wait ends. The probe counts durations in bins, 16 an octave (block `waits` of
 schema/wire.toml), so that a long run takes no more memory.
 """

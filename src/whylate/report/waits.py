@@ -12,7 +12,10 @@ from whylate.text import plain
 COLUMNS = ("thread", "waited in", "woken by", "waits", "total", "p50", "p99", "max")
 #: How many of them are text; the others are numbers.
 TEXTS = 3
-NOTE = "Waits before wakeups: off the CPU until woken. This time is in no latency."
+UNKNOWN = "not known"
+#: Of all others: they were waited in many places, and woken by many.
+NOTHING = "–"
+NOTE = "Waits before wakeups: off the CPU until due. This time is in no latency."
 
 
 def wait_rows(waits: Sequence[WaitFigures], most: int) -> list[tuple[str, ...]]:
@@ -54,11 +57,11 @@ def _place(wait: WaitFigures) -> str:
     place = f"{call} {wait.futex}" if wait.futex else call
     state = "" if wait.state == "interruptible" else wait.state
     if not wait.origin:
-        return "–"
-    return f"{place}, {state}" if place and state else place or state or "not known"
+        return NOTHING
+    return f"{place}, {state}" if place and state else place or state or UNKNOWN
 
 
 def _waker(wait: WaitFigures) -> str:
     if wait.waker:
         return _thread(wait.waker_name, wait.waker)
-    return wait.origin or "–"
+    return wait.origin or NOTHING

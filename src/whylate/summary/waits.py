@@ -14,14 +14,15 @@ _LEAST_BEYOND = 10
 
 
 def wait_figures(manifest: Manifest) -> list[WaitFigures]:
-    """Return the figures of each group of waits: those that a thread ended first, by total time.
+    """Return the figures of each group of waits, the longest total first; last what has no group.
 
-    The others are mostly sleeps that the program asked for. Last comes what has no group.
+    Many are sleeps that the program asked for, or a thread that has nothing to do: a long total is
+    no fault.
     """
     names = {thread.pid: thread.name for thread in manifest.threads}
 
-    def place(wait: WaitReport) -> tuple[bool, bool, int]:
-        return not wait.pid, wait.origin != "thread", -wait.total_ns
+    def place(wait: WaitReport) -> tuple[bool, int]:
+        return not wait.pid, -wait.total_ns
 
     return [_figures(wait, names.get(wait.pid)) for wait in sorted(manifest.waits, key=place)]
 

@@ -627,7 +627,7 @@ class AppWait(
         "bins": (1, 784),
     },
 ):
-    """Waits of a watched program that are alike: off the CPU until woken. `data`: a block waits."""
+    """Waits of a watched program that are alike: off the CPU until due. `data`: a block waits."""
 
     tid: U32
     waker: U32

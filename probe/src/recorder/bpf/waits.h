@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * What a watched program's threads wait for: how long they are off the CPU until they are woken,
+ * What a watched program's threads wait for: how long they are off the CPU until they are due,
  * and in which system call. None of it is part of a wakeup latency, which begins then.
  */
 #ifndef WHYLATE_RECORDER_BPF_WAITS_H
@@ -66,8 +66,9 @@ ALWAYS_INLINE void watched_waits(struct task_struct *prev, __u32 pid, __u32 stat
 	bpf_map_update_elem(&left, &pid, &entry, 0);
 }
 
-/* put_wait - add to a stage how long its thread was off the CPU before it was woken */
-FUNCTION int put_wait(struct recorder_stage *stage, __u32 pid, __u64 waking_ns)
+/* put_wait - add to a stage how long its thread was off the CPU before it was due: its latency
+ * begins then */
+FUNCTION int put_wait(struct recorder_stage *stage, __u32 pid, __u64 due_ns)
 {
 	struct recorder_left *entry = bpf_map_lookup_elem(&left, &pid);
 	__u64 left_ns;
@@ -78,8 +79,8 @@ FUNCTION int put_wait(struct recorder_stage *stage, __u32 pid, __u64 waking_ns)
 	if (!entry)
 		return 0;
 	left_ns = entry->left_ns;
-	/* One that is woken on its way off the CPU has not waited. */
-	stage->waited_ns = 1 + (waking_ns > left_ns ? waking_ns - left_ns : 0);
+	/* One that is due on its way off the CPU has not waited. */
+	stage->waited_ns = 1 + (due_ns > left_ns ? due_ns - left_ns : 0);
 	stage->futex = entry->futex;
 	stage->system_call = entry->system_call;
 	stage->wait_state = entry->state;

@@ -82,9 +82,9 @@ ALWAYS_INLINE __u64 watched_runs(struct recorder_bpf_cpu *cpu, struct task_struc
 	/* It was preempted and goes on. */
 	if (!entry)
 		return now;
-	put_wait(stage, pid, entry->waking_ns);
-	stage->waker = entry->waker;
 	due_ns = entry->due_ns;
+	put_wait(stage, pid, due_ns);
+	stage->waker = entry->waker;
 	waking_ns = entry->waking_ns;
 	stage->switched_ns = now;
 	stage->waking_ns = waking_ns;

@@ -217,7 +217,7 @@ static void keep_left(struct watch *watch, struct left left)
 	*place = left;
 }
 
-/* put_wait - add to a stage how long its thread was off the CPU before it was woken. These events
+/* put_wait - add to a stage how long its thread was off the CPU before it was due. These events
  * do not show in which system call. */
 static void put_wait(struct watch *watch, struct recorder_stage *stage)
 {
@@ -226,10 +226,10 @@ static void put_wait(struct watch *watch, struct recorder_stage *stage)
 
 		if (left->pid != stage->pid)
 			continue;
-		/* One that is woken on its way off the CPU has not waited. */
+		/* One that is due on its way off the CPU has not waited. */
 		stage->waited_ns = 1;
-		if (stage->waking_ns > left->left_ns)
-			stage->waited_ns += stage->waking_ns - left->left_ns;
+		if (stage->due_ns > left->left_ns)
+			stage->waited_ns += stage->due_ns - left->left_ns;
 		stage->wait_state = left->state;
 		*left = (struct left){0};
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits of a watched program's threads: from when one leaves the CPU until it is woken.
+ * Waits of a watched program's threads: from when one leaves the CPU until it is due.
  *
  * Waits of one thread in one system call, or for one futex, that the same thread, or an interrupt,
  * ended are a group; its durations are counted in bins, so that a long run takes no more memory.
