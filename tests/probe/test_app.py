@@ -78,7 +78,7 @@ def hold():
         with lock:
             turn.wait()
             time.sleep(0.010)
-        time.sleep(0.005)
+        turn.wait()
 threading.Thread(target=hold, daemon=True).start()
 there, back = os.pipe(), os.pipe()
 if not os.fork():
@@ -89,6 +89,7 @@ while True:
     turn.wait()
     with lock:
         pass
+    turn.wait()
     os.write(there[1], b"x")
     os.read(back[0], 1)
 """
