@@ -31,6 +31,7 @@ COMPILERS = ("clang", "clang-19", "clang-18", "clang-17", "clang-16", "clang-15"
 PLACES = {
     "cpus": "PLACE_CPUS",
     "woken": "PLACE_WOKEN",
+    "left": "PLACE_LEFT",
     "config": "PLACE_CONFIG",
     "raised_list": "PLACE_RAISED",
     "lazy_list": "PLACE_LAZY",

@@ -19,11 +19,13 @@ import pytest
 
 from whylate.boards.local import LocalBoard
 from whylate.probe.client import Client, ProbeRefusedError
+from whylate.recording.waits import WaitReport, bin_edges, decode_wait
 from whylate.wire.blocks import decode_numbers
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (
     App,
     AppEnded,
+    AppWait,
     CpuResult,
     CpuStarted,
     Message,
@@ -66,6 +68,31 @@ while True:
     os.write(there[1], b"x")
     os.read(back[0], 1)
 """
+#: Its main thread waits 10 ms for a lock that another thread holds, and 4 ms for a process that
+#: answers.
+WAITER = """
+import os, threading, time
+lock, turn = threading.Lock(), threading.Barrier(2)
+def hold():
+    while True:
+        with lock:
+            turn.wait()
+            time.sleep(0.010)
+        turn.wait()
+threading.Thread(target=hold, daemon=True).start()
+there, back = os.pipe(), os.pipe()
+if not os.fork():
+    while os.read(there[0], 1):
+        time.sleep(0.004)
+        os.write(back[1], b"x")
+while True:
+    turn.wait()
+    with lock:
+        pass
+    turn.wait()
+    os.write(there[1], b"x")
+    os.read(back[0], 1)
+"""
 
 
 @dataclass
@@ -80,6 +107,7 @@ class Heard:
     threads: list[tuple[int, int, int]] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
+    waits: list[WaitReport] = field(default_factory=list)
     ended: list[AppEnded] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     done: bool = False
@@ -99,10 +127,17 @@ class Heard:
                 due = self.started[message.cpu].start_ns + unzigzag(numbers[:, 1]).cumsum()
                 pids, origins = numbers[:, 0].tolist(), numbers[:, 2].tolist()
                 self.threads += zip(pids, due.tolist(), origins, strict=True)
+            case AppWait():
+                self.waits.append(decode_wait(message))
             case Window():
                 self.windows.append(message)
             case Name() if message.table == 4:
                 self.names[message.id] = message.text
+            case _:
+                self._receive_end(message)
+
+    def _receive_end(self, message: Message) -> None:
+        match message:
             case AppEnded():
                 self.ended.append(message)
             case Note():
@@ -228,6 +263,39 @@ def test_a_thread_that_a_thread_wakes_is_due_at_its_waking(engine: int) -> None:
     windows = [window for window in heard.windows if window.due_ns in of_threads]
     assert windows
     assert all(window.due_ns == window.waking_ns for window in windows)
+
+
+def median_ns(wait: WaitReport) -> int:
+    """The upper edge of the bin with the median wait."""
+    bins = [part.bin for part in wait.bins for _ in range(part.count)]
+    return bin_edges(bins[len(bins) // 2])[1]
+
+
+def test_waits_for_a_lock_and_for_a_slow_peer_have_a_distribution_by_who_ended_them(
+    engine: int,
+) -> None:
+    with running(WAITER) as pid:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        (holder,) = {int(t.name) for t in Path(f"/proc/{pid}/task").iterdir()} - {pid}
+        heard = watch(app(pid=pid, seconds=2.5), engine)
+    is_whole(heard)
+    (peer,) = map(int, children)
+    assert sum(wait.count for wait in heard.waits) <= len(heard.latency_ns)
+    of_peer = [wait for wait in heard.waits if (wait.pid, wait.waker) == (pid, peer)]
+    answer = max(of_peer, key=lambda wait: wait.count)
+    assert answer.count > 20
+    assert median_ns(answer) > 4_000_000
+    of_lock = [wait for wait in heard.waits if (wait.pid, wait.waker) == (pid, holder)]
+    assert max(wait.longest_ns for wait in of_lock) > 10_000_000
+    if engine != ENGINES["bpf"]:
+        # Who waits is known, and not in what.
+        assert {wait.system_call for wait in heard.waits} == {None}
+        return
+    assert {wait.system_call for wait in of_peer} == {0}  # read
+    # The lock, and what the barrier waits with, are two futexes: the lock is held for 10 ms.
+    assert {wait.system_call for wait in of_lock if wait.futex} == {202}
+    by_futex = {wait.futex: median_ns(wait) for wait in of_lock if wait.count > 20}
+    assert max(by_futex.values()) > 10_000_000
 
 
 def test_both_engines_record_the_same_wakeups_alike() -> None:

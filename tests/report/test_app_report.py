@@ -6,13 +6,16 @@ import io
 import re
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from app_runs import SECOND, app_manifest, several_threads, woken_cpu_series
 from whylate.recording.samples import CpuSamples
+from whylate.recording.waits import WaitBin, WaitReport, bin_of
 from whylate.recording.workloads.app import CommandTarget, PidTarget, Target
 from whylate.report.page.latency import render_html
 from whylate.report.terminal.latency import print_summary
+from whylate.summary.as_json import to_json
 from whylate.summary.summarize import summarize
 
 NAMES = {pid: f"worker-{pid - 300}" for pid in range(300, 319)}
@@ -50,6 +53,31 @@ def test_a_thread_without_a_name_is_called_by_its_pid() -> None:
 def test_one_thread_is_not_printed_twice() -> None:
     text = printed([woken_cpu_series(range(0, SECOND, 10**6), [5_000] * 1000, 301)])
     assert "worker" not in text
+
+
+def test_waits_have_a_table_of_their_own_that_trusts_no_name() -> None:
+    series = several_threads()
+    wait = WaitReport(pid=319, waker=77, waker_name="<b>\x1b[1m", origin="thread",
+                      state="uninterruptible", system_call=202, system_call_name="futex",
+                      futex=0x7F00, count=20, total_ns=20 * 2**23, longest_ns=2**23,
+                      bins=[WaitBin(bin_of(2**23), 20)])  # fmt: skip
+    rest = WaitReport(pid=0, count=1, total_ns=7, longest_ns=7, bins=[WaitBin(7, 1)])
+    manifest = replace(app_manifest(series), waits=[rest, wait])
+    summary = summarize(series, manifest, "r")
+    out = io.StringIO()
+    print_summary(summary, Console(file=out, width=120))
+    text = out.getvalue()
+    assert "This time is in no latency" in text
+    row = r"pid 319 in futex 0x7f00, uninterruptible, woken by \S+/77 +20 +168 ms +8.39 ms"
+    assert re.search(row, text)
+    assert text.index("pid 319 in") < text.index("all others")
+    assert "before 39,979 wakeups the wait is not known" in text
+    html = render_html(summary, manifest, series)
+    assert "What its threads waited for" in html
+    assert "futex 0x7f00, uninterruptible" in html
+    assert "\x1b" not in text + html
+    assert "<b>\\" not in html
+    assert to_json(summary)["waits"][0]["futex"] == "0x7f00"
 
 
 def test_a_command_is_shown_as_a_shell_would_take_it() -> None:

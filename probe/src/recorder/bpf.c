@@ -224,6 +224,7 @@ static void bpf_stop(struct recorder *recorder)
 		close_fd(engine->stats_fd);
 		close_fd(engine->fds.config_fd);
 		close_fd(engine->fds.woken_fd);
+		close_fd(engine->fds.left_fd);
 		close_fd(engine->fds.cpus_fd);
 		close_fd(engine->fds.btf_fd);
 	}
@@ -279,9 +280,9 @@ static int begin(struct recorder *recorder, const struct recorder_plan *plan, ch
 	error = bpf_create_config(engine);
 	if (error)
 		return refused(text, error, "configuration");
-	error = bpf_create_woken(engine);
+	error = bpf_create_tables(engine);
 	if (error)
-		return refused(text, error, "table of threads");
+		return refused(text, error, "tables of threads");
 	error = share(recorder, plan, events);
 	if (error)
 		return refused(text, error, "rings");
@@ -300,8 +301,8 @@ static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan
 	memset(recorder, 0, sizeof(*recorder));
 	if (!engine)
 		return refused(text, ENOMEM, "BPF engine");
-	engine->fds =
-	    (struct bpf_fds){.btf_fd = -1, .cpus_fd = -1, .woken_fd = -1, .config_fd = -1};
+	engine->fds = (struct bpf_fds){
+	    .btf_fd = -1, .cpus_fd = -1, .woken_fd = -1, .left_fd = -1, .config_fd = -1};
 	engine->stats_fd = -1;
 	memset(engine->programs, -1, sizeof(engine->programs));
 	memset(engine->links, -1, sizeof(engine->links));

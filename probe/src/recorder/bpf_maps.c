@@ -76,11 +76,15 @@ int bpf_create_rings(struct bpf_engine *engine, const struct recorder_plan *plan
 	return 0;
 }
 
-int bpf_create_woken(struct bpf_engine *engine)
+int bpf_create_tables(struct bpf_engine *engine)
 {
 	engine->fds.woken_fd =
 	    create_map(BPF_MAP_TYPE_HASH, "wl_woken", sizeof(struct recorder_woken), WOKEN_MOST, 0);
-	return engine->fds.woken_fd < 0 ? errno : 0;
+	if (engine->fds.woken_fd < 0)
+		return errno;
+	engine->fds.left_fd =
+	    create_map(BPF_MAP_TYPE_HASH, "wl_left", sizeof(struct recorder_left), WOKEN_MOST, 0);
+	return engine->fds.left_fd < 0 ? errno : 0;
 }
 
 /* create_config - create constants: the verifier sees their values once the map is frozen */

@@ -34,8 +34,8 @@ int bpf_load_types(struct bpf_engine *engine);
 /* bpf_create_rings - create the map of all CPUs, with as many events as planned, or as possible */
 int bpf_create_rings(struct bpf_engine *engine, const struct recorder_plan *plan, uint64_t *events);
 
-/* bpf_create_woken - create the map of the watched threads that were woken */
-int bpf_create_woken(struct bpf_engine *engine);
+/* bpf_create_tables - create the maps of the watched threads that wait, and that were woken */
+int bpf_create_tables(struct bpf_engine *engine);
 
 /* bpf_create_config - create the map of constants, for programs that are loaded from now on */
 int bpf_create_config(struct bpf_engine *engine);

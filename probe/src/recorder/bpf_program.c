@@ -18,7 +18,7 @@
 #include "bpf/calls.h"
 #include "bpf_peek.h"
 
-#define INSTRUCTIONS 2500
+#define INSTRUCTIONS 3000
 
 /* linux/bpf.h has it since 5.13. */
 #define PSEUDO_KERNEL_CALL 2
@@ -79,6 +79,10 @@ static void set_address(struct bpf_insn *instruction, const struct bpf_fds *fds,
 	case PLACE_WOKEN:
 		meaning = BPF_PSEUDO_MAP_FD;
 		value = fds->woken_fd;
+		break;
+	case PLACE_LEFT:
+		meaning = BPF_PSEUDO_MAP_FD;
+		value = fds->left_fd;
 		break;
 	case PLACE_CONFIG:
 		/* What the compiler put here is the offset in it. */

@@ -11,6 +11,7 @@
 enum bpf_place_kind {
 	PLACE_CPUS,   /* the map of struct recorder_bpf_cpu */
 	PLACE_WOKEN,  /* the map of struct recorder_woken */
+	PLACE_LEFT,   /* the map of struct recorder_left */
 	PLACE_CONFIG, /* struct recorder_config, in its map */
 	PLACE_RAISED, /* the kernel's per-CPU list of raised irq_work */
 	PLACE_LAZY,   /* that of irq_work that waits for a tick */
@@ -54,6 +55,7 @@ struct bpf_fds {
 	int btf_fd; /* the programs' own */
 	int cpus_fd;
 	int woken_fd;
+	int left_fd;
 	int config_fd;
 	uint32_t task_from_pid; /* functions of the kernel's own, by their ids in its BTF; */
 	uint32_t task_release;	/* 0: there is none */

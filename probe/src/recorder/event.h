@@ -93,7 +93,13 @@ struct recorder_stage {
 	__u64 due_ns;
 	__u32 pid;
 	__u16 prio;
-	__u16 origin;		   /* enum recorder_origin */
+	__u16 origin; /* enum recorder_origin */
+	/* How long it was off the CPU before it was due, and in what. */
+	__u64 waited_ns;	   /* 1 + that; 0: not known */
+	__u64 futex;		   /* its address in the program; 0: of none, or not known */
+	__u32 waker;		   /* pid of the thread that woke it; 0: an interrupt did */
+	__u16 system_call;	   /* 1 + its number; 0: in none, or not known */
+	__u16 wait_state;	   /* low bits of its task_struct.__state */
 	__u64 sums[RECORDER_SUMS]; /* at switched_ns */
 };
 

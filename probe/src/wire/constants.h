@@ -80,6 +80,14 @@
 #define WIRE_MOST_DETACHED 1024u
 /* A stage that takes longer gets a stack; or half the threshold, where that is less. */
 #define WIRE_STACK_AFTER_NS 20000u
+/* The kernel gives no process a larger number (PID_MAX_LIMIT). */
+#define WIRE_HIGHEST_PID 4194304u
+/* Groups of waits that are alike. */
+#define WIRE_MOST_WAIT_GROUPS 256u
+/* Bins of waits, 16 an octave; the last ends at 2^52 ns, beyond the longest run. */
+#define WIRE_WAIT_BINS 784u
+/* Waits of a group: one a nanosecond for 11 days. */
+#define WIRE_MOST_WAITS 1000000000000000ull
 /* A stage of an activation that was not seen. */
 #define WIRE_NOT_SEEN (-2147483647 - 1)
 

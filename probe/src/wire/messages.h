@@ -53,6 +53,7 @@ enum wire_kind {
 	WIRE_EVENTS = 82,
 	WIRE_NAME = 83,
 	WIRE_SAMPLE_THREADS = 85,
+	WIRE_APP_WAIT = 112,
 	WIRE_APP_ENDED = 86,
 	WIRE_RECORDER_RESULT = 84,
 	WIRE_SYMBOLS = 88,
@@ -460,6 +461,22 @@ struct wire_sample_threads {
 	struct wire_bytes data;
 };
 
+/* app_wait - Waits of a watched program that are alike: off the CPU until due. `data`: a block
+ * waits. */
+struct wire_app_wait {
+	uint32_t tid;
+	uint32_t waker;
+	uint8_t origin;
+	uint8_t state;
+	uint16_t system_call;
+	uint64_t futex;
+	uint64_t count;
+	uint64_t total_ns;
+	uint64_t longest_ns;
+	uint16_t bins;
+	struct wire_bytes data;
+};
+
 /* app_ended - The program that was started is over: what it exited with, or the signal that ended
  * it. */
 struct wire_app_ended {
@@ -747,6 +764,7 @@ enum wire_block {
 	BLOCK_SAMPLES,
 	BLOCK_STAGES,
 	BLOCK_THREADS,
+	BLOCK_WAITS,
 };
 
 #endif

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "activations/app_target.h"
+#include "activations/waits.h"
 #include "clock.h"
 #include "recorder/flight.h"
 #include "small_file.h"
@@ -57,6 +58,7 @@ struct app {
 	uint64_t shipped_ns;
 	uint32_t named[2 * NAMED_THREADS]; /* open addressing */
 	uint32_t named_count;
+	struct waits waits;
 };
 
 /* ---------------------------------------------------------------- blocks */
@@ -177,7 +179,10 @@ static void examine(struct app *app, uint16_t number, uint64_t index,
 		reason = REASON_NONE;
 	}
 	put(app, number, index, stage);
+	waits_add(&app->waits, stage);
 	name_thread(app, stage->pid);
+	if (stage->waker)
+		name_thread(app, stage->waker);
 	if (reason != REASON_NONE)
 		flight_send_window(flight, &subject, reason, stage, NULL);
 }
@@ -256,9 +261,10 @@ static int open_target(struct workload *workload, const struct wire_app *asked)
 		return fail(workload->text, error, "%s", text);
 	}
 	app->cpus = calloc(app->flight->recorder.cpu_limit, sizeof(*app->cpus));
-	error = app->cpus ? target_go(&app->target) : ENOMEM;
+	error = app->cpus && waits_open(&app->waits) ? target_go(&app->target) : ENOMEM;
 	if (!error)
 		return 0;
+	waits_close(&app->waits);
 	flight_end(app->flight);
 	target_close(&app->target);
 	free(app->cpus);
@@ -327,6 +333,7 @@ static void end(struct app *app)
 	for (uint16_t i = 0; i < recorder->cpu_limit; i++)
 		if (recorder->cpus[i])
 			ship_block(app, i);
+	waits_send(&app->waits, app->sender);
 	send_end(app);
 	sender_unspool(app->sender);
 	send_losses(app);
@@ -338,6 +345,7 @@ static void end(struct app *app)
 	flight_end(app->flight);
 	target_close(&app->target);
 	workload_send_result(app->sender);
+	waits_close(&app->waits);
 	free(app->cpus);
 	free(app);
 }

@@ -30,11 +30,13 @@ from whylate.recording.manifest import (
 )
 from whylate.recording.plan import RunPlan
 from whylate.recording.recorder.assembler import WindowAssembler, read_names
+from whylate.recording.recorder.system_calls import system_call_name
 from whylate.recording.recorder.windows import windows_writer
 from whylate.recording.store import journal as journal_file
 from whylate.recording.store.journal import OPENING, Closing, Opening, read_batches, read_journal
 from whylate.recording.store.repetitions import write_repetitions
 from whylate.recording.store.samples import samples_writer
+from whylate.recording.waits import WaitReport
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.wire.frame import FrameCounts
 
@@ -139,6 +141,7 @@ def _manifest(directory: Path, decoder: JournalDecoder, counts: FrameCounts) -> 
         recorder=decoder.recorder.report() if decoder.recorder is not None else None,
         threads=_thread_names(decoder),
         tasks=decoder.recorder.tasks() if decoder.recorder is not None else [],
+        waits=_waits(decoder, opening.probe_arch),
         app_end=decoder.app_end,
         events=[events for _, events in sorted(activations.events.items())] if activations else [],
         hits=decoder.hits.reports(opening.facts),
@@ -204,6 +207,23 @@ def _thread_names(decoder: JournalDecoder) -> list[ThreadName]:
         return []
     named = decoder.recorder.process_names(decoder.activations.threads)
     return [ThreadName(pid, name) for pid, name in sorted(named.items())]
+
+
+def _waits(decoder: JournalDecoder, arch: str) -> list[WaitReport]:
+    """Return what a watched program's threads waited for, with names as far as they are known."""
+    if decoder.activations is None or decoder.recorder is None:
+        return []
+    names = decoder.recorder.process_names({wait.waker for wait in decoder.activations.waits})
+    return [
+        msgspec.structs.replace(
+            wait,
+            waker_name=names.get(wait.waker),
+            system_call_name=""
+            if wait.system_call is None
+            else system_call_name(wait.system_call, arch),
+        )
+        for wait in decoder.activations.waits
+    ]
 
 
 def _problems(

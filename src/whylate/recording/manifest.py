@@ -13,6 +13,7 @@ import msgspec
 from whylate.recording.bounds import Count, Cpu, Integer, Priority, Small, TimeNs
 from whylate.recording.plan import RunPlan
 from whylate.recording.turns import TurnReport
+from whylate.recording.waits import WaitReport
 
 #: Version of the manifest and of the Parquet columns. A reader refuses a newer one and converts an
 #: older one (whylate.recording.former_schema).
@@ -301,6 +302,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: list[ThreadName] = []
     #: Of threads in windows: which had which names, as far as they were still there.
     tasks: list[TaskName] = []
+    #: Of the app workload: what its threads waited for before they were woken, in groups.
+    waits: list[WaitReport] = []
     #: None where the program was not started, or did not end before the run did.
     app_end: AppEnd | None = None
     #: Of a benchmark: what is known of each turn beside its repetitions (repetitions.parquet).

@@ -20,6 +20,7 @@ from whylate.summary.stages import stage_figures
 from whylate.summary.switching import switching_cautions
 from whylate.summary.trust import assess
 from whylate.summary.verdicts import Evidence, judge
+from whylate.summary.waits import wait_figures, wakeups_without_wait
 
 INTERVAL_NOTE = "95 %, conditional on this run (this boot, this placement)"
 
@@ -96,6 +97,8 @@ def summarize(
         threads=thread_count(series),
         events=_events(manifest),
         per_thread=slowest_threads(manifest, series),
+        waits=wait_figures(manifest),
+        wakeups_without_wait=wakeups_without_wait(manifest),
         observer=observer,
     )
 

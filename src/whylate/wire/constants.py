@@ -77,6 +77,14 @@ MOST_TAIL_PPM = 500_000
 MOST_DETACHED = 1_024
 #: A stage that takes longer gets a stack; or half the threshold, where that is less.
 STACK_AFTER_NS = 20_000
+#: The kernel gives no process a larger number (PID_MAX_LIMIT).
+HIGHEST_PID = 4_194_304
+#: Groups of waits that are alike.
+MOST_WAIT_GROUPS = 256
+#: Bins of waits, 16 an octave; the last ends at 2^52 ns, beyond the longest run.
+WAIT_BINS = 784
+#: Waits of a group: one a nanosecond for 11 days.
+MOST_WAITS = 1_000_000_000_000_000
 #: A stage of an activation that was not seen.
 NOT_SEEN = -2_147_483_648
 
@@ -337,6 +345,10 @@ BLOCKS = {
     ),
     "threads": (
         "plain",
+        "step",
+        "plain",
+    ),
+    "waits": (
         "step",
         "plain",
     ),

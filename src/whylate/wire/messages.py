@@ -620,6 +620,37 @@ class SampleThreads(
 
 
 @dataclass(frozen=True, slots=True)
+class AppWait(
+    Message,
+    kind=112,
+    ranges={
+        "tid": (0, 4_194_304),
+        "waker": (0, 4_194_304),
+        "origin": (0, 4),
+        "state": (0, 127),
+        "futex": (0, 9_223_372_036_854_775_807),
+        "count": (1, 1_000_000_000_000_000),
+        "total_ns": (0, 4_611_686_018_427_387_903),
+        "longest_ns": (0, 4_611_686_018_427_387_903),
+        "bins": (1, 784),
+    },
+):
+    """Waits of a watched program that are alike: off the CPU until due. `data`: a block waits."""
+
+    tid: U32
+    waker: U32
+    origin: U8
+    state: U8
+    system_call: U16
+    futex: U64
+    count: U64
+    total_ns: U64
+    longest_ns: U64
+    bins: U16
+    data: Blob
+
+
+@dataclass(frozen=True, slots=True)
 class AppEnded(Message, kind=86):
     """The program that was started is over: what it exited with, or the signal that ended it."""
 
@@ -1031,6 +1062,7 @@ MESSAGES: dict[int, type[Message]] = {
         Events,
         Name,
         SampleThreads,
+        AppWait,
         AppEnded,
         RecorderResult,
         Symbols,

@@ -15,6 +15,8 @@ const volatile struct recorder_config config SECTION(".rodata") = {};
 char cpus SECTION("maps");
 /* The same for the hash of struct recorder_woken. */
 char woken SECTION("maps");
+/* And for that of struct recorder_left. */
+char left SECTION("maps");
 
 ALWAYS_INLINE struct recorder_bpf_cpu *cpu_at(__u32 number)
 {

@@ -54,6 +54,7 @@ struct sched_entity {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state; /* Linux 5.14 and later */
+	unsigned int flags;
 	int prio;
 	int normal_prio;
 	struct sched_entity se;
@@ -118,6 +119,8 @@ struct cpumask {
 } KERNEL;
 
 struct pt_regs {
+	unsigned long di;      /* x86 */
+	unsigned long ax;      /* x86: -ENOSYS in a system call */
 	unsigned long orig_ax; /* x86: the system call's number; -1: in none */
 	unsigned long ip;      /* x86 */
 	unsigned long sp;
@@ -127,6 +130,7 @@ struct pt_regs {
 struct pt_regs___arm64 {
 	__u64 regs[31];
 	__u64 pc;
+	__u64 pstate;
 	int syscallno; /* -1: in none */
 } KERNEL;
 

@@ -27,10 +27,20 @@ struct recorder_woken {
 	__u64 timer_ns;
 	__u32 cpu;
 	__u32 origin;
+	__u32 waker; /* pid of the thread that woke it; 0: an interrupt did */
+	__u32 reserved;
 };
 
-#define WOKEN_MOST   4096
-#define SOFTIRQ_ROOM 16 /* a power of two above the vectors there are */
+/* A watched thread that left the CPU to wait; by pid, until it runs again. */
+struct recorder_left {
+	__u64 left_ns;
+	__u64 futex; /* that it waits for; 0: for none, or not known */
+	__u32 state;
+	__u32 system_call; /* 1 + its number; 0: in none, or not known */
+};
+
+#define WOKEN_MOST   4096 /* of either */
+#define SOFTIRQ_ROOM 16	  /* a power of two above the vectors there are */
 
 #define SUMS_ROOM  8  /* a power of two above RECORDER_SUMS: an index can be masked */
 #define STACK_ROOM 64 /* frames that are looked through for the interrupted one */

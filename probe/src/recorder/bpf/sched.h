@@ -88,6 +88,28 @@ ALWAYS_INLINE void look_at_prio(struct recorder_bpf_cpu *cpu, __u32 measured, __
 		record(cpu, now, EVENT_PRIO, prio, 0, measured, 0, 0, 0);
 }
 
+/* take_stacks - take the stacks that are due at a switch, and that of what delayed the thread that
+ * is switched to */
+ALWAYS_INLINE void take_stacks(__u64 *context, struct recorder_bpf_cpu *cpu, __u64 now,
+			       __u64 runnable_ns)
+{
+	struct task_struct *prev = (void *)context[1], *next = (void *)context[2];
+
+	if (!config.stack_after_ns)
+		return;
+	if (unlikely(!cpu->settled))
+		look_after_stacks(context, cpu, next, now);
+	if (runnable_ns == now)
+		return;
+	/* A thread of a higher priority, and the idle one, are no culprits. */
+	if (prev->pid && prev->prio > next->prio) {
+		look_at_switch(context, cpu, prev, now, runnable_ns);
+	} else if (!cpu->settled) {
+		cpu->culprit.task = 0;
+		cpu->late_deep = 0;
+	}
+}
+
 SECTION("tp_btf/sched_switch")
 int switch_threads(__u64 *context)
 {
@@ -133,19 +155,10 @@ int switch_threads(__u64 *context)
 		bpf_map_delete_elem(&woken, &prev_pid);
 	if (is_watching() && is_watched(next))
 		runnable_ns = watched_runs(cpu, next, next_pid, now);
-	if (!config.stack_after_ns)
-		return 0;
-	if (unlikely(!cpu->settled))
-		look_after_stacks(context, cpu, next, now);
-	if (runnable_ns == now)
-		return 0;
-	/* A thread of a higher priority, and the idle one, are no culprits. */
-	if (prev_pid && prev->prio > next->prio) {
-		look_at_switch(context, cpu, prev, now, runnable_ns);
-	} else if (!cpu->settled) {
-		cpu->culprit.task = 0;
-		cpu->late_deep = 0;
-	}
+	take_stacks(context, cpu, now, runnable_ns);
+	/* Last: the verifier follows all that comes behind a branch once for each of its ways. */
+	if (is_watching() && !runnable && is_watched(prev))
+		watched_waits(prev, prev_pid, state, now);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 #ifndef WHYLATE_RECORDER_BPF_WATCH_H
 #define WHYLATE_RECORDER_BPF_WATCH_H
 
-#include "stack.h"
+#include "waits.h"
 
 #include "../origin.h"
 
@@ -64,6 +64,7 @@ ALWAYS_INLINE void watched_woken(struct recorder_bpf_cpu *cpu, __u32 pid, __u64 
 	    .timer_ns = due.timer_ns,
 	    .cpu = bpf_get_smp_processor_id(),
 	    .origin = due.origin,
+	    .waker = due.origin == ORIGIN_THREAD ? (__u32)bpf_get_current_pid_tgid() : 0,
 	};
 
 	bpf_map_update_elem(&woken, &pid, &entry, 0);
@@ -82,6 +83,8 @@ ALWAYS_INLINE __u64 watched_runs(struct recorder_bpf_cpu *cpu, struct task_struc
 	if (!entry)
 		return now;
 	due_ns = entry->due_ns;
+	put_wait(stage, pid, due_ns);
+	stage->waker = entry->waker;
 	waking_ns = entry->waking_ns;
 	stage->switched_ns = now;
 	stage->waking_ns = waking_ns;

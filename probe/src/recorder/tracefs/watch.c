@@ -21,9 +21,17 @@ struct woken {
 	uint32_t pid; /* 0: nobody */
 	uint16_t cpu;
 	uint16_t origin;
+	uint32_t waker;
 	uint64_t waking_ns;
 	uint64_t due_ns;
 	uint64_t timer_ns;
+};
+
+/* A thread that left the CPU to wait. */
+struct left {
+	uint32_t pid; /* 0: nobody */
+	uint8_t state;
+	uint64_t left_ns;
 };
 
 struct timer {
@@ -60,6 +68,7 @@ struct watch {
 	uint32_t threads[THREADS];
 	size_t thread_count;
 	struct woken woken[WOKEN];
+	struct left left[WOKEN];
 	struct timer timers[TIMERS];
 };
 
@@ -96,6 +105,7 @@ void watch_lost(struct watch *watch)
 static void forget(struct watch *watch)
 {
 	memset(watch->woken, 0, sizeof(watch->woken));
+	memset(watch->left, 0, sizeof(watch->left));
 	memset(watch->timers, 0, sizeof(watch->timers));
 	for (uint16_t i = 0; i < watch->cpu_limit; i++)
 		watch->cpus[i] = (struct watch_cpu){.next = watch->cpus[i].next,
@@ -183,12 +193,47 @@ static void waking(struct watch *watch, uint16_t number, const struct recorder_e
 	    .pid = event->c,
 	    .cpu = number,
 	    .origin = (uint16_t)due.origin,
+	    .waker = due.origin == ORIGIN_THREAD ? cpu->current : 0,
 	    .waking_ns = event->time_ns,
 	    .due_ns = due.due_ns,
 	    .timer_ns = due.timer_ns,
 	};
 
 	keep_woken(watch, woken);
+}
+
+/* ---------------------------------------------------------------- who waits */
+
+/* keep_left - store when a thread left the CPU in its entry, or in place of the oldest */
+static void keep_left(struct watch *watch, struct left left)
+{
+	struct left *place = &watch->left[left.pid % WOKEN], *other;
+
+	for (uint32_t i = 1; i < WAYS && place->pid != left.pid; i++) {
+		other = &watch->left[(left.pid + i) % WOKEN];
+		if (other->pid == left.pid || other->left_ns < place->left_ns)
+			place = other;
+	}
+	*place = left;
+}
+
+/* put_wait - add to a stage how long its thread was off the CPU before it was due. These events
+ * do not show in which system call. */
+static void put_wait(struct watch *watch, struct recorder_stage *stage)
+{
+	for (uint32_t i = 0; i < WAYS; i++) {
+		struct left *left = &watch->left[(stage->pid + i) % WOKEN];
+
+		if (left->pid != stage->pid)
+			continue;
+		/* One that is due on its way off the CPU has not waited. */
+		stage->waited_ns = 1;
+		if (stage->due_ns > left->left_ns)
+			stage->waited_ns += stage->due_ns - left->left_ns;
+		stage->wait_state = left->state;
+		*left = (struct left){0};
+		return;
+	}
 }
 
 /* ---------------------------------------------------------------- events */
@@ -238,6 +283,7 @@ static void switch_threads(struct watch *watch, struct recorder *recorder, uint1
 {
 	struct watch_cpu *cpu = &watch->cpus[number];
 	struct recorder_cpu *out = recorder->cpus[number];
+	struct recorder_stage *stage = &out->stage[out->stages % STAGES];
 	struct woken *woken;
 
 	cpu->to_idle += !event->d;
@@ -250,11 +296,13 @@ static void switch_threads(struct watch *watch, struct recorder *recorder, uint1
 	woken = event->a == SWITCH_PREEMPTED ? find_woken(watch, event->c) : NULL;
 	if (woken)
 		*woken = (struct woken){0};
+	if (event->a != SWITCH_PREEMPTED && event->c)
+		keep_left(watch, (struct left){event->c, event->a, event->time_ns});
 	woken = event->d ? find_woken(watch, event->d) : NULL;
 	if (!woken)
 		return;
 	if (is_watched(watch, event)) {
-		out->stage[out->stages % STAGES] = (struct recorder_stage){
+		*stage = (struct recorder_stage){
 		    .switched_ns = event->time_ns,
 		    .waking_ns = woken->waking_ns,
 		    .timer_ns = woken->timer_ns,
@@ -263,7 +311,9 @@ static void switch_threads(struct watch *watch, struct recorder *recorder, uint1
 		    .pid = event->d,
 		    .prio = event->b >> 8,
 		    .origin = woken->origin,
+		    .waker = woken->waker,
 		};
+		put_wait(watch, stage);
 		__atomic_store_n(&out->stages, out->stages + 1, __ATOMIC_RELEASE);
 	}
 	*woken = (struct woken){0};

@@ -17,8 +17,12 @@ from whylate.report.page import rows as page
 from whylate.report.page.causes import WIDTH, why
 from whylate.report.page.render import render_page, write
 from whylate.report.plots.payload import plot_data
+from whylate.report.waits import COLUMNS, NOTE, left_out, wait_rows
 from whylate.summary.model import Summary
 from whylate.text import plain
+
+#: Rows of the table of waits.
+_MOST_WAITS = 64
 
 
 def render_html(
@@ -89,6 +93,10 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "stage_rows": page.stage_rows([summary.together]),
         "stage_cpu_rows": page.stage_rows(summary.per_cpu) if len(summary.per_cpu) > 1 else [],
         "table": table,
+        "waits": wait_rows(summary.waits, _MOST_WAITS),
+        "wait_columns": COLUMNS,
+        "waits_note": NOTE,
+        "waits_left_out": left_out(summary, _MOST_WAITS, "the output of --json"),
         "missing": page.missing_figures([together, *table.rows, *table.folded]),
         "interval_note": plain(summary.interval_note, 300),
         "not_seen": page.unbroken(sentences.unseen_bound(summary.exceedance)),

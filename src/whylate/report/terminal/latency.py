@@ -37,6 +37,7 @@ from whylate.report.terminal.lines import (
     trust_lines,
     widest_table,
 )
+from whylate.report.terminal.waits import print_waits
 from whylate.summary.model import Estimate, Figures, Requirement, Summary
 from whylate.text import plain
 
@@ -87,6 +88,9 @@ def print_summary(
     for note in filter(None, notes):
         console.print(Text(note, style="dim"))
     console.print()
+    if summary.waits:
+        print_waits(summary, console)
+        console.print()
     console.print(Text(unseen_bound(summary.exceedance)))
     for line in _below(summary, why):
         console.print(line)

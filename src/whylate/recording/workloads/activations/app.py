@@ -6,6 +6,7 @@ Three messages of the same activations follow each other: `samples`, `sample_sta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,13 +14,24 @@ from numpy.typing import NDArray
 
 from whylate.recording.manifest import Problem
 from whylate.recording.plan import RunPlan
+from whylate.recording.waits import decode_wait
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.recording.workloads.activations.assembler import ActivationAssembler, Sink
+from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.wire.app_samples import Threads, decode_app_samples, decode_threads
 from whylate.wire.blocks import INT64_MAX
 from whylate.wire.codec import WireError
+from whylate.wire.constants import MOST_WAIT_GROUPS
 from whylate.wire.events import decode_stages
-from whylate.wire.messages import CpuResult, CpuStarted, Samples, SampleStages, SampleThreads
+from whylate.wire.messages import (
+    AppWait,
+    CpuResult,
+    CpuStarted,
+    Message,
+    Samples,
+    SampleStages,
+    SampleThreads,
+)
 from whylate.wire.samples import Rows
 
 #: Threads of a watched program that are remembered, to name them.
@@ -88,6 +100,15 @@ class AppAssembler(ActivationAssembler):
         super().__init__(sink, duration_ns)
         self._waiting: dict[int, _Block] = {}
 
+    def add(self, message: Message, counters: Sequence[CounterPlan]) -> bool:
+        """Add a message; return whether it was of activations. Raises WireError."""
+        if not isinstance(message, AppWait):
+            return super().add(message, counters)
+        if len(self.waits) == MOST_WAIT_GROUPS:
+            raise WireError("more groups of waits than there can be")
+        self.waits.append(decode_wait(message))
+        return True
+
     def start(self, message: CpuStarted) -> None:
         """Add a CPU; raises WireError for one that cannot be watched so."""
         if message.interval_ns or not message.start_ns <= message.end_ns <= INT64_MAX:
@@ -131,8 +152,16 @@ class AppAssembler(ActivationAssembler):
         self.sink(message.cpu, block.rows, block.stages, threads)
 
     def close(self) -> None:
-        """Drop blocks without threads: they count as dropped."""
+        """Drop blocks without threads: they count as dropped. Drop waits that cannot be.
+
+        Each wait ends in a wakeup that was seen.
+        """
         self._waiting.clear()
+        seen = sum(accounting.result.seen for accounting in self.accountings.values()
+                   if accounting.result is not None)  # fmt: skip
+        if self.whole and sum(wait.count for wait in self.waits) > seen:
+            self.waits.clear()
+            self.malformed += 1
 
     def _block(self, message: SampleStages | SampleThreads, what: str) -> _Block:
         block = self._waiting.get(message.cpu)

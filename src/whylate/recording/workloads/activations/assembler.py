@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.manifest import CpuEvents
+from whylate.recording.waits import WaitReport
 from whylate.recording.workloads.activations.accounting import (
     CpuAccounting,
     check_schedule,
@@ -73,6 +74,8 @@ class ActivationAssembler(ABC):
         self.digest = SamplesDigest()
         #: Threads of a watched program of which there are rows.
         self.threads: set[int] = set()
+        #: What those threads waited for, without names.
+        self.waits: list[WaitReport] = []
         #: What was counted of each CPU's measuring thread.
         self.events: dict[int, CpuEvents] = {}
 
