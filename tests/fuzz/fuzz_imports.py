@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import fuzz_case
-import msgspec
 import numpy as np
 import seeds
 from mutate import NUMBERS, mutate
@@ -20,13 +19,22 @@ from mutate import NUMBERS, mutate
 from whylate.recording.errors import RecordingError
 from whylate.recording.imported.model import MOST_ACTIVATIONS, MOST_NS, ImportedRun, InputError
 from whylate.recording.imported.numbers import Table
-from whylate.recording.imported.recording import ImportedRecording, read_imported
+from whylate.recording.imported.recording import About, ImportedRecording, read_imported
 from whylate.recording.imported.write import Importable, read_importable, write_imported
 from whylate.summary.imported import summarize_imported
 
 #: Files of other tools that other tests read, and tests with more of them.
 FOLDERS = ["recording/imported", "recording/corpus/files", "compare/published"]
 TESTS = ["recording/imported", "compare"]
+#: Documents of which no test has a file.
+DOCUMENTS = [
+    {"results": [{"command": "true", "mean": 0.5, "times": [0.4, 0.6], "exit_codes": [0, 0]}]},
+    {"context": {"caches": []}, "benchmarks": [{"name": "BM_a", "run_name": "BM_a",
+     "run_type": "iteration", "iterations": 9, "real_time": 1.5, "time_unit": "ns"}]},
+    {"fio version": "fio-3.39", "jobs": [{"jobname": "a", "read": {"total_ios": 3, "lat_ns": {
+     "min": 1000, "max": 3000, "mean": 2000.0, "N": 3}, "clat_ns": {"min": 1000, "max": 3000,
+     "mean": 2000.0, "N": 3, "bins": {"1000": 1, "2000": 1, "3000": 1}}}}]},
+]  # fmt: skip
 #: CPU seconds of a case: its file is small.
 CASE_S = 2.0
 #: How often what was read is written as a recording too, and read again.
@@ -39,6 +47,7 @@ TRACES = 0.02
 def corpus() -> tuple[list[bytes], list[bytes]]:
     """Return the files, small or in pieces, and pieces of traces."""
     files = [*seeds.files_in(FOLDERS), *seeds.texts_in_tests(TESTS)]
+    files += [json.dumps(document, indent=1).encode() for document in DOCUMENTS]
     traces = seeds.files_in(["recording/traces/data"])
     return (
         [piece for data in files for piece in seeds.pieces_of(data)],
@@ -182,7 +191,7 @@ def check_kept(directory: Path, runs: list[Importable]) -> None:
 
 
 @functools.cache
-def _about() -> msgspec.Struct:
+def _about() -> About:
     """What stands beside the samples of an import."""
     with tempfile.TemporaryDirectory(dir=fuzz_case.fast_folder()) as folder:
         path = Path(folder) / "file"

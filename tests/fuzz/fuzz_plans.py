@@ -105,7 +105,8 @@ HYPOTHESIS = 0.1
 #: CPU seconds of a plan.
 CASE_S = 2.0
 _WORDS = [*TIMES, *SIZES, *KNOBS, "always", "never", "on", "off", "copy", "pipe", "5%", "pc",
-          "memory", "net:2", "cmd:true", "small", "random", "local", "idle", "none", "a", "b"]  # fmt: skip
+          "memory", "net:2", "cmd:true", "small", "random", "local", "idle", "none", "a",
+          "b"]  # fmt: skip
 
 
 def run(number: int, seconds: float, case: int | None = None) -> fuzz_case.Result:

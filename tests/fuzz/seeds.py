@@ -14,6 +14,8 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 #: Larger files are cut into pieces.
 SMALL = 1500
+#: A file up to this size is tried as a whole too; JSON, which a piece of it is not, only so.
+WHOLE = 8000
 #: The largest that is read of a file.
 LARGEST = 200_000
 #: Pieces of a file, and their lines.
@@ -48,13 +50,13 @@ def texts_in_tests(folders: Iterable[str]) -> list[bytes]:
 
 
 def pieces_of(data: bytes) -> list[bytes]:
-    """Return a small file as it is, of a large one its heading with some of its lines each."""
-    if len(data) <= SMALL:
+    """Return a small file as it is, and pieces of a large one: its heading with some lines each."""
+    if len(data) <= SMALL or (len(data) <= WHOLE and data.lstrip()[:1] in (b"{", b"[")):
         return [data]
     lines = data.split(b"\n")
     heading = [line for line in lines[:_HEADING] if not line[:1].isspace() or b"#" in line][:8]
     chance = random.Random(len(data))  # the same pieces each time
-    pieces = []
+    pieces = [data] if len(data) <= WHOLE else []
     for number in range(PIECES):
         count = LINES[number % len(LINES)]
         at = 0 if number == 0 else chance.randrange(max(len(lines) - count, 1))
