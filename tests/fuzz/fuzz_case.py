@@ -43,6 +43,8 @@ class Result:
     #: Frames or files within the cases, where that is another number.
     units: int = 0
     seconds: float = 0.0
+    #: Of a CPU: on a busy machine fewer than went by.
+    cpu_seconds: float = 0.0
     finds: dict[str, Find] = field(default_factory=dict)
 
 
@@ -75,18 +77,28 @@ def fuzz(
     seed: int,
     seconds: float,
     keep: Callable[[Path], object],
+    *,
+    case_s: float | None = None,
+    only: int | None = None,
 ) -> Result:
     """Run a case with one random generator after the other, until the time is over.
 
     case: returns how many units it made; what it raises is a find, once for each place in the
-    code. keep: writes the input of the last case to a path.
+    code. keep: writes the input of the last case to a path. case_s: seconds of a CPU for a case;
+    None: CASE_S. only: run this case alone, as it is in a run with that seed, and raise its error.
     """
     result = Result(name)
-    began = time.monotonic()
+    limit_s = CASE_S if case_s is None else case_s
+    if only is not None:
+        with limits():
+            signal.setitimer(signal.ITIMER_PROF, limit_s)
+            result.units, result.cases = case(random.Random(f"{name} {seed} {only}")), 1
+            return result
+    began, began_cpu = time.monotonic(), time.process_time()
     with limits():
         while (now := time.monotonic()) - began < seconds:
             chance = random.Random(f"{name} {seed} {result.cases}")
-            signal.setitimer(signal.ITIMER_PROF, CASE_S)
+            signal.setitimer(signal.ITIMER_PROF, limit_s)
             try:
                 result.units += case(chance)
             except Exception as error:  # any: that is what is looked for
@@ -95,6 +107,7 @@ def fuzz(
             result.cases += 1
         signal.setitimer(signal.ITIMER_PROF, 0)
     result.seconds = now - began
+    result.cpu_seconds = time.process_time() - began_cpu
     return result
 
 
@@ -109,6 +122,11 @@ def _add(result: Result, error: Exception, name: str, keep: Callable[[Path], obj
     text = "".join(traceback.format_exception(error))
     (KEPT / f"{name}.txt").write_text(text, errors="backslashreplace")
     result.finds[place] = Find(text, KEPT / name)
+
+
+def fast_folder() -> str | None:
+    """Return a place where fsync costs nothing, where there is one."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - only while it runs
 
 
 def number(chance: random.Random) -> int:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import functools
 import json
+import random
+import re
 import tempfile
 import time
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import fuzz_case
+import seeds
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from mutate import mutate
 
 from whylate.run.errors import RequestError
 from whylate.study.plan_file import read_plan_file, resolve_plan
@@ -52,6 +62,16 @@ keys = {
     "command": st.dictionaries(st.sampled_from(["argv", "value", "unit"]), values),
     "virtual_time": st.booleans(), "other": values,
 }  # fmt: skip
+_KEYS = [*keys, "factors", "variants", "hits", "virtual_time"]
+_TABLES = {
+    "loads": ["idle", "busy", "../x"], "same": ["p50", "p99", "x"],
+    "knobs": ["fan", "x", "command:fan"],
+    "memory": ["ops", "sizes", "source", "pages", "rounds", "repetitions", "block"],
+    "switch": ["tasks", "set_size", "over", "kind", "priority", "block", "rounds"],
+    "clock": ["clock", "threads", "how", "service", "think"], "cmd": ["argv", "value", "unit"],
+    "command": ["argv", "value", "unit"],
+}  # fmt: skip
+_TOML = re.compile(r"```toml\n(.*?)```", re.DOTALL)
 plans = st.fixed_dictionaries({}, optional={key: value | values for key, value in keys.items()})
 good = st.fixed_dictionaries({"variants": variants, "boards": st.just(["local"])},
                              optional={key: value for key, value in keys.items()
@@ -80,12 +100,147 @@ def check(path: Path, data: bytes) -> None:
             raise AssertionError("a refusal without a reason") from error
 
 
-def run(number: int, seconds: float) -> fuzz_case.Result:
-    """Fuzz plan files for some seconds."""
-    result = fuzz_case.Result("plans")
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, fuzz_case.limits():
+#: Of the time, what Hypothesis takes: its plans are more odd, and take twenty times as long.
+HYPOTHESIS = 0.1
+#: CPU seconds of a plan.
+CASE_S = 2.0
+_WORDS = [*TIMES, *SIZES, *KNOBS, "always", "never", "on", "off", "copy", "pipe", "5%", "pc",
+          "memory", "net:2", "cmd:true", "small", "random", "local", "idle", "none", "a",
+          "b"]  # fmt: skip
+
+
+def run(number: int, seconds: float, case: int | None = None) -> fuzz_case.Result:
+    """Fuzz plan files for some seconds: with Hypothesis, and many more by a plain generator."""
+    with tempfile.TemporaryDirectory(dir=fuzz_case.fast_folder()) as folder:
         path = Path(folder) / "plan.toml"
+        first = fuzz_case.Result("plans")
+        if case is None:
+            first = run_hypothesis(path, number, HYPOTHESIS * seconds)
+        plain = PlansCase(path)
+        result = fuzz_case.fuzz(
+            "plans", plain, number, seconds - first.seconds,
+            lambda kept: kept.write_bytes(plain.data), case_s=CASE_S, only=case,
+        )  # fmt: skip
+    result.cases += first.cases
+    result.units += first.units
+    result.seconds += first.seconds
+    result.cpu_seconds += first.cpu_seconds
+    result.finds = first.finds | result.finds
+    return result
+
+
+@functools.cache
+def corpus() -> list[bytes]:
+    """Return plans: the examples, those of the documentation, and those that tests hold."""
+    texts = [path.read_bytes() for path in sorted(EXAMPLES.glob("*.toml"))]
+    for page in sorted((EXAMPLES.parent / "docs").rglob("*.md")):
+        texts += [text.encode() for text in _TOML.findall(page.read_text())]
+    texts += seeds.texts_in_tests(["study"])
+    return texts
+
+
+@dataclass
+class PlansCase:
+    """A plan on disk, and its bytes."""
+
+    path: Path
+    texts: list[bytes] = field(default_factory=corpus)
+    data: bytes = b""
+    documents: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for text in self.texts:
+            with contextlib.suppress(ValueError):
+                self.documents.append(tomllib.loads(text.decode()))
+
+    def __call__(self, chance: random.Random) -> int:
+        where = chance.random()
+        if where < 0.4:
+            self.data = mutate(chance, chance.choice(self.texts), self.texts)
+        else:
+            plan = made(chance) if where < 0.7 else changed(chance, chance.choice(self.documents))
+            # What Python holds and TOML does not write is refused as no TOML.
+            text = "".join(f"{json.dumps(k)} = {as_toml(v)}\n" for k, v in plan.items())
+            self.data = text.encode("utf-8", "replace")
+        check(self.path, self.data)
+        return 1
+
+
+def scalar(chance: random.Random) -> Any:
+    """Return a word, a number or whatever else stands in a plan."""
+    where = chance.random()
+    if where < 0.6:
+        return chance.choice(_WORDS)
+    if where < 0.85:
+        return fuzz_case.number(chance) if where < 0.75 else chance.randrange(41)
+    return chance.choice(
+        [True, False, 0.5, float("nan"), float("inf"), -1e308, "", "\0", "x" * 5000]
+    )
+
+
+def table(chance: random.Random, names: Sequence[str], depth: int = 2) -> dict[str, Any]:
+    """Return a table, in which there may be others."""
+    return {chance.choice(names): value(chance, depth - 1) for _ in range(chance.randrange(4))}
+
+
+def value(chance: random.Random, depth: int) -> Any:
+    """Return a scalar, a list or a table."""
+    where = chance.random()
+    if depth <= 0 or where < 0.6:
+        return scalar(chance)
+    if where < 0.85:
+        return [value(chance, depth - 1) for _ in range(chance.randrange(5))]
+    return table(chance, _WORDS, depth)
+
+
+def made(chance: random.Random) -> dict[str, Any]:
+    """Return a plan with some of the keys that there are, their values right or not."""
+    plan: dict[str, Any] = {
+        "variants": {
+            name: {chance.choice(KNOBS): scalar(chance) for _ in range(chance.randrange(3))}
+            for name in chance.sample(["a", "b", "c", "../x", "A", "x" * 60], chance.randint(1, 3))
+        }
+    }
+    for _ in range(chance.randrange(5)):
+        key = chance.choice(_KEYS)
+        if chance.random() < 0.2:
+            plan[key] = value(chance, 3)
+        elif key in _TABLES:
+            plan[key] = table(chance, _TABLES[key])
+        elif key in ("boards", "hits"):
+            plan[key] = chance.choices([*_WORDS, "do_nanosleep in a", "x in b"], k=2)
+        elif key == "looks":
+            plan[key] = sorted(chance.randrange(4, 99) for _ in range(chance.randrange(4)))
+        elif key == "cpus":
+            plan[key] = [fuzz_case.number(chance) for _ in range(chance.randrange(3))]
+        elif key in ("for", "interval", "budget", "warm_up"):
+            plan[key] = chance.choice(TIMES)
+        else:
+            plan[key] = scalar(chance)
+    if "factors" in plan:
+        plan.pop("variants")
+        plan["factors"] = {
+            knob: [scalar(chance) for _ in range(chance.choice([1, 2, 2, 2, 2, 3]))]
+            for knob in chance.sample(KNOBS, chance.randint(1, 6))
+        }
+    return plan
+
+
+def changed(chance: random.Random, plan: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan in which a few values are others, or keys of another plan."""
+    plan = copy.deepcopy(plan)
+    if chance.random() < 0.4:
+        plan |= {key: item for key, item in made(chance).items() if chance.random() < 0.5}
+    if chance.random() < 0.8:
+        plan = fuzz_case.damage_json(chance, plan)
+    return plan
+
+
+def run_hypothesis(path: Path, number: int, seconds: float) -> fuzz_case.Result:
+    """Fuzz plan files with Hypothesis for some seconds."""
+    result = fuzz_case.Result("plans")
+    began, began_cpu = time.monotonic(), time.process_time()
+    with fuzz_case.limits():
 
         def once(data: bytes) -> None:
             result.cases += 1
@@ -93,7 +248,7 @@ def run(number: int, seconds: float) -> fuzz_case.Result:
             try:
                 check(path, data)
             except Exception as error:  # any: that is what is looked for
-                fuzz_case._add(result, error, f"plans-{number}-{result.cases}",
+                fuzz_case._add(result, error, f"plans-h{number}-{result.cases}",
                                lambda kept: kept.write_bytes(data))  # fmt: skip
 
         while time.monotonic() - began < seconds:
@@ -110,4 +265,5 @@ def run(number: int, seconds: float) -> fuzz_case.Result:
 
             case()
     result.seconds = time.monotonic() - began
+    result.cpu_seconds = time.process_time() - began_cpu
     return result

@@ -163,12 +163,7 @@ def read_all(path: Path, *, pages: bool) -> None:
 
 def run(seed: int, seconds: float) -> fuzz_case.Result:
     """Fuzz recordings for some seconds."""
-    with tempfile.TemporaryDirectory(dir=_fast()) as folder:
+    with tempfile.TemporaryDirectory(dir=fuzz_case.fast_folder()) as folder:
         case = RecordingsCase(Path(folder))
         keep: Callable[[Path], object] = case.keep
         return fuzz_case.fuzz("recordings", case, seed, seconds, keep)
-
-
-def _fast() -> str | None:
-    """A place where fsync costs nothing, where there is one."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - only while it runs

@@ -12,7 +12,12 @@ import fuzz_imports
 import fuzz_plans
 import fuzz_probe
 import fuzz_recordings
+import fuzz_traces
 import pytest
+import seeds
+
+from whylate.recording.imported.model import InputError, summary_run
+from whylate.recording.imported.numbers import Table
 
 SECONDS = 3.0
 
@@ -33,6 +38,37 @@ def test_a_damaged_recording_is_read_or_refused() -> None:
 
 def test_a_damaged_file_of_another_tool_is_read_or_refused() -> None:
     check(fuzz_imports.run(1, SECONDS), 1)
+
+
+def test_a_damaged_trace_is_explained_or_refused() -> None:
+    check(fuzz_traces.run(1, SECONDS), 1)
+
+
+def test_a_case_is_made_again_by_its_seed(tmp_path: Path) -> None:
+    made = []
+    for _ in range(2):
+        case = fuzz_imports.ImportsCase(tmp_path)
+        fuzz_case.fuzz("imports", case, 3, 0, lambda path: None, only=41)
+        made.append(case.data)
+    assert made[0] == made[1]
+
+
+def test_pieces_of_a_large_file_are_small_and_json_is_not_cut() -> None:
+    lines = b"# tracer: nop\n" + b"".join(b"line %d\n" % number for number in range(3000))
+    pieces = seeds.pieces_of(lines)
+    assert len(pieces) == seeds.PIECES
+    assert all(piece.startswith(b"# tracer") and len(piece) < 600 for piece in pieces)
+    document = b"{" + b" " * 5000 + b"}"
+    assert seeds.pieces_of(document) == [document]
+
+
+def test_figures_that_a_file_cannot_hold_are_found() -> None:
+    with pytest.raises(AssertionError):
+        fuzz_imports.check_table(Table(Path("x"), "", (1.0, 2.0)), 1)
+    with pytest.raises(AssertionError):
+        fuzz_imports.check_run(summary_run("x", 1.0, 2.0, activations=10**15 + 1), 100)
+    with pytest.raises(AssertionError, match="3 lines"):
+        fuzz_imports.check_line(InputError("one\ntwo\nthree"))
 
 
 def test_whatever_a_user_writes_is_a_plan_or_one_line() -> None:

@@ -111,3 +111,13 @@ def test_a_heading_of_many_lines_takes_no_long_time(tmp_path: Path) -> None:
     # It took more than a minute when each line was joined to all before.
     assert time.monotonic() - began < 20
     refused(tmp_path, "Index IRQ-000\n" + "IRQ-001\n" * 30_000, "more than 24,576 columns")
+
+
+@pytest.mark.parametrize("row", ["20", "127"])
+def test_a_histogram_beyond_its_own_maximum_is_refused(row: str, tmp_path: Path) -> None:
+    text = (
+        "# RTLA osnoise histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:01:00\n"
+        f"Index   CPU-000\n0           40\n1            2\n{row:8}    7\n"
+        "over:        0\ncount:      49\nmin:         0\navg:         3\nmax:        15\n"
+    )
+    refused(tmp_path, text, "is damaged: its histogram has latencies beyond its maximum")

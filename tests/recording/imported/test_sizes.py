@@ -126,3 +126,9 @@ def test_what_is_unfolded_is_what_was_counted(tmp_path: Path) -> None:
     file.write_text("latency_us,count\n1,2\n3,1\n")
     (run,) = read_runs(file)
     assert unfolded(run) == [1_000, 1_000, 3_000]
+
+
+@pytest.mark.parametrize("count", [10**15 + 1, 2**53, 2**64])
+def test_a_summary_of_impossibly_many_activations_is_refused(count: int, tmp_path: Path) -> None:
+    line = f"T: 0 ( 3461) P:99 I:1000 C: {count} Min:      1 Act:    2 Avg:    4 Max:      55\n"
+    refused(tmp_path, line, "is damaged: it has an invalid time or count")

@@ -142,6 +142,10 @@ def histogram_run(
         raise InputError(f"{path} is damaged: it has an invalid time or count")
     if values and max(-values[0], values[-1]) * scale > MOST_NS:
         raise InputError(f"{path} is damaged: it has impossible latencies")
+    largest_ns = values[-1] * scale if values else 0
+    # The end of a bucket may lie beyond the largest of its latencies.
+    if values and not of_ends and printed.max_ns is not None and printed.max_ns < largest_ns:
+        raise InputError(f"{path} is damaged: its histogram has latencies beyond its maximum")
     total = sum(value * count for value, count in zip(values, counts, strict=True))
     average_ns, cut_ns = printed.average_ns, printed.cut_ns
     if inside and not overflow and not of_ends:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from whylate.recording.imported.lines import json_documents
-from whylate.recording.imported.model import MOST_NS, ImportedRun, InputError
+from whylate.recording.imported.model import MOST_ACTIVATIONS, MOST_NS, ImportedRun, InputError
 from whylate.recording.imported.rows import list_text, short
 from whylate.recording.imported.signs import find_signs
 from whylate.recording.imported.tools import (
@@ -102,6 +102,9 @@ def _of_document(path: Path, document: dict[str, Any] | list[Any]) -> list[Impor
 
 
 def _sound(run: ImportedRun) -> bool:
+    """Whether the figures of a run can be: what is kept is read again with the same bounds."""
+    if not all(0 <= count <= MOST_ACTIVATIONS for count in (run.n or 0, run.overruns)):
+        return False
     times = [time_ns for time_ns in (run.average_ns, run.max_ns) if time_ns is not None]
     # Not a number compares as false.
     return all(abs(time_ns) <= MOST_NS for time_ns in (*times, *dict(run.quantiles_ns).values()))

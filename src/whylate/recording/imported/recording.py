@@ -59,7 +59,7 @@ class About(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     average: float | None
     maximum: float | None
     overflow: Count
-    overruns: Annotated[int, msgspec.Meta(ge=0)]
+    overruns: Count
     ordered: bool
     rows: Annotated[int, msgspec.Meta(ge=0, le=MOST_ROWS)] | None
     name: Short = ""
