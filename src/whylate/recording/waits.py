@@ -35,7 +35,7 @@ _STATES: dict[int, States] = {1: "interruptible", 2: "uninterruptible", 4: "stop
 class WaitBin(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """How many waits fell into a bin: [bin, count]."""
 
-    bin: Annotated[int, Meta(ge=0, lt=WAIT_BINS)]
+    bin: Annotated[int, Meta(ge=0, le=WAIT_BINS - 1)]
     count: Annotated[int, Meta(ge=1, le=MOST_WAITS)]
 
 
@@ -53,7 +53,7 @@ class WaitReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     waker_name: str | None = None
     origin: Origin = ""
     state: States = "other"
-    system_call: Annotated[int, Meta(ge=0, lt=1 << 16)] | None = None
+    system_call: Annotated[int, Meta(ge=0, le=(1 << 16) - 1)] | None = None
     system_call_name: str = ""
     futex: Count = 0
     count: Annotated[int, Meta(ge=1, le=MOST_WAITS)]
