@@ -169,6 +169,14 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         (f"boards = ['ssh://board7', 'board7']\n{TWO}", "(board7): rename one of them"),
         (f"loads = {{'x' = [], 'x.' = ['memory']}}\n{TWO}", "loads 'x' and 'x.' would keep"),
         ("x = " + "[" * 100_000, "plan.toml: brackets are nested too deep"),
+        ("runs = " + "9" * 5000, "plan.toml: a number has more digits than any key takes"),
+        ("[factors]\npriority = [1, -" + "9" * 5000 + "]", "plan.toml: a number has more digits"),
+        (
+            "[variants.a]\n[variants.b]\n[memory]\nops = []",
+            "without points: each list of its table",
+        ),
+        ("[variants.a]\n[variants.b]\n[switch]\ntasks = []", "without points: each list"),
+        ("[variants.a]\n[variants.b]\n[clock]\nthreads = []", "without points: each list"),
         ("loads = {x = ['beer']}\n[variants.a]\n[variants.b]\npriority = 3", "unknown load 'beer'"),
     ],
 )

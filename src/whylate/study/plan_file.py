@@ -34,7 +34,7 @@ from whylate.run.hits import check_hits
 from whylate.run.knobs.commands import CommandKnob
 from whylate.run.loads import parse_load
 from whylate.run.workloads import TABLES, benchmark_rules, rules
-from whylate.run.workloads.tables import BenchmarkTable, parse_duration, read_table
+from whylate.run.workloads.tables import BenchmarkTable, parse_duration, read_table, workload_of
 from whylate.run.workloads.wakeup import WakeupTable
 from whylate.stats.comparison.factorial import MOST_FACTORS, combinations_of
 from whylate.stats.comparison.run_statistics import MAY_BE_SAME
@@ -97,6 +97,9 @@ def read_plan_file(path: Path) -> PlanFile:
         raise RequestError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise RequestError(f"{path}: {error}") from None
+    except ValueError:
+        # int() of more than 4300 digits, which tomllib passes on.
+        raise RequestError(f"{path}: a number has more digits than any key takes") from None
     except RecursionError:
         raise RequestError(f"{path}: brackets are nested too deep for a plan") from None
     if len(tables) > 1:
@@ -226,7 +229,7 @@ def _warm_up(file: PlanFile, run_ns: int) -> int:
 
 def _workload(file: PlanFile) -> Workload:
     """Return what the runs measure; raises RequestError."""
-    workload = file.wakeups() if file.workload is None else file.workload.workload()
+    workload = file.wakeups() if file.workload is None else workload_of(file.workload)
     rules(workload).check(RunPlan(workload=workload))
     return workload
 
