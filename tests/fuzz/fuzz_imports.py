@@ -16,7 +16,6 @@ import numpy as np
 import seeds
 from mutate import NUMBERS, mutate
 
-from whylate.recording.errors import RecordingError
 from whylate.recording.imported.model import MOST_ACTIVATIONS, MOST_NS, ImportedRun, InputError
 from whylate.recording.imported.numbers import Table
 from whylate.recording.imported.recording import About, ImportedRecording, read_imported
@@ -106,20 +105,12 @@ class ImportsCase:
         try:
             runs = read_importable(path, column, unit)
         except InputError as error:
-            check_line(error)
+            fuzz_case.check_line(error)
             return 1
         check_importable(runs, len(self.data))
         if chance.random() < KEPT and len(runs) < 10:
             check_kept(self.folder / "recording", runs)
         return 1
-
-
-def check_line(error: RecordingError) -> None:
-    """Raise AssertionError for a refusal that is no line with a reason, or an endless one."""
-    text = str(error)
-    assert text.strip(), "a refusal without a reason"
-    assert "\n" not in text, f"a refusal of {text.count(chr(10)) + 1} lines"
-    assert len(text) < 2000, f"a refusal of {len(text)} characters"
 
 
 def check_importable(runs: list[Importable], size: int) -> None:

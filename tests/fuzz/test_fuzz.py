@@ -68,7 +68,7 @@ def test_figures_that_a_file_cannot_hold_are_found() -> None:
     with pytest.raises(AssertionError):
         fuzz_imports.check_run(summary_run("x", 1.0, 2.0, activations=10**15 + 1), 100)
     with pytest.raises(AssertionError, match="3 lines"):
-        fuzz_imports.check_line(InputError("one\ntwo\nthree"))
+        fuzz_case.check_line(InputError("one\ntwo\nthree"))
 
 
 def test_whatever_a_user_writes_is_a_plan_or_one_line() -> None:

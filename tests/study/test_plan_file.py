@@ -159,6 +159,8 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         (f"{HOSTS}[variants.b]", "variant b names no image, and a does: after a run of a the card"),
         (f"{HOSTS}[variants.b]\nimage = '/etc/../etc/hosts'", "have the same knobs"),
         (f"{HOSTS}[variants.b]\nimage = '/dev/zero'", "knob image: /dev/zero is not a file"),
+        (f'{HOSTS}[variants.b]\nimage = "a\\u0000b"', "is no name of a file"),
+        (f'{HOSTS}[variants.b]\nimage = "/no\\nne"', "cannot be read: No such file"),
         (f"{HOSTS}[variants.b]\nimage = '/none'", "knob image: /none cannot be read: No such file"),
         (f"[variants.a]\n{IMAGES}", "variant a sets the image, and local has no card"),
         (f"{SSH}[variants.a]\n{IMAGES}", "variant a sets the image, and ssh://board7 has no card"),

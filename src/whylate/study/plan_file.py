@@ -111,7 +111,8 @@ def read_plan_file(path: Path) -> PlanFile:
 
 
 def _keys(table: type[msgspec.Struct]) -> list[str]:
-    return [field.encode_name for field in msgspec.structs.fields(table)]
+    # msgspec.structs.fields() evaluates every annotation of a table anew.
+    return list(table.__struct_encode_fields__)
 
 
 def _check_keys(path: Path, raw: Mapping[str, Any]) -> None:
