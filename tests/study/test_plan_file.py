@@ -179,6 +179,13 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         ),
         ("[variants.a]\n[variants.b]\n[switch]\ntasks = []", "without points: each list"),
         ("[variants.a]\n[variants.b]\n[clock]\nthreads = []", "without points: each list"),
+        (f"loads = {{x = ['net:{'1' * 5000}']}}\n{TWO}", "write net:N with N from 1 to"),
+        (f"loads = {{x = ['{'y' * 5000}']}}\n{TWO}", "unknown load 'yyy"),
+        (
+            f"[variants.a]\n[variants.b]\n[memory]\nops = ['{'x' * 5000}']",
+            "Invalid enum value 'xxx",
+        ),
+        (f"{AB}priority = '{'1' * 5000}'", "priority"),
         ("loads = {x = ['beer']}\n[variants.a]\n[variants.b]\npriority = 3", "unknown load 'beer'"),
     ],
 )
@@ -187,6 +194,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, message: str) -> N
         read(tmp_path, text)
     assert message in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+    assert len(str(error.value)) < 1000
 
 
 def test_a_plan_that_is_not_there_is_one_line(tmp_path: Path) -> None:

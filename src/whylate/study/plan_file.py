@@ -41,7 +41,7 @@ from whylate.stats.comparison.run_statistics import MAY_BE_SAME
 from whylate.study.check import check_differ, check_idle_states, check_knobs
 from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
 from whylate.study.restore.cards import hash_images
-from whylate.text import path_part
+from whylate.text import path_part, plain
 
 MAX_VARIANTS = 16
 MAX_ROUNDS = 1000
@@ -96,7 +96,7 @@ def read_plan_file(path: Path) -> PlanFile:
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise RequestError(f"{path}: {error}") from None
+        raise RequestError(f"{path}: {plain(str(error))}") from None
     except ValueError:
         # int() of more than 4300 digits, which tomllib passes on.
         raise RequestError(f"{path}: a number has more digits than any key takes") from None
