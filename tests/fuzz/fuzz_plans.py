@@ -173,7 +173,7 @@ def scalar(chance: random.Random) -> Any:
     if where < 0.85:
         return fuzz_case.number(chance) if where < 0.75 else chance.randrange(41)
     return chance.choice(
-        [True, False, 0.5, float("nan"), float("inf"), -1e308, "", "\0", "x" * 5000]
+        [True, False, 0.5, float("nan"), float("inf"), -1e308, "", "\0", "x\ny", "x" * 5000]
     )
 
 

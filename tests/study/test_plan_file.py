@@ -186,6 +186,7 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
             "Invalid enum value 'xxx",
         ),
         (f"{AB}priority = '{'1' * 5000}'", "priority"),
+        (f"boards = ['{'b' * 5000}']\n{AB}'cmdline:a' = 'b'", "has more than 300 characters"),
         ("loads = {x = ['beer']}\n[variants.a]\n[variants.b]\npriority = 3", "unknown load 'beer'"),
     ],
 )

@@ -46,7 +46,7 @@ def _command(text: str) -> LoadPlan:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise RequestError(f"cmd:{text}: {error}") from None
+        raise RequestError(f"cmd:{text[:60]}: {error}") from None
     if not words or len(words) > 32 or len(text) > 2000 or "\0" in text:
         raise RequestError("write cmd:COMMAND with at most 32 words and 2000 characters")
     return LoadPlan("cmd", 1, text)

@@ -45,6 +45,8 @@ from whylate.text import path_part, plain
 
 MAX_VARIANTS = 16
 MAX_ROUNDS = 1000
+#: Characters of a board's name or address.
+MAX_BOARD = 300
 DEFAULT_LOOKS = (10, 20, 30)
 #: Fewer rounds cannot show a difference.
 MIN_ROUNDS = 6
@@ -166,6 +168,8 @@ def resolve_plan(file: PlanFile) -> StudyPlan:
         )
     if not file.boards or len(set(file.boards)) != len(file.boards):
         raise RequestError("name each board once")
+    if too_long := next((name for name in file.boards if len(name) > MAX_BOARD), None):
+        raise RequestError(f"board {too_long[:40]!r}… has more than {MAX_BOARD} characters")
     _check_directories("boards", file.boards)
     _check_directories("loads", list(loads))
     _check_directories("variants", [variant.name for variant in variants])
