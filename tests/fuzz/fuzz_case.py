@@ -17,6 +17,8 @@ from typing import Any
 KEPT = Path(__file__).parents[2] / "build" / "fuzz"
 #: A single case that takes more time of a CPU has found something.
 CASE_S = 20.0
+#: Characters of a refusal.
+LONGEST_LINE = 2000
 #: Memory of the whole fuzzer: MemoryError is a find.
 MEMORY = 4 << 30
 #: Numbers that programs get wrong.
@@ -122,6 +124,14 @@ def _add(result: Result, error: Exception, name: str, keep: Callable[[Path], obj
     text = "".join(traceback.format_exception(error))
     (KEPT / f"{name}.txt").write_text(text, errors="backslashreplace")
     result.finds[place] = Find(text, KEPT / name)
+
+
+def check_line(error: Exception) -> None:
+    """Raise AssertionError for a refusal that is no line with a reason, or an endless one."""
+    text = str(error)
+    assert text.strip(), "a refusal without a reason"
+    assert "\n" not in text, f"a refusal of {text.count(chr(10)) + 1} lines"
+    assert len(text) < LONGEST_LINE, f"a refusal of {len(text)} characters"
 
 
 def fast_folder() -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import fuzz_case
 import seeds
-from fuzz_imports import CASE_S, check_line
+from fuzz_imports import CASE_S
 from mutate import mutate
 
 from whylate.causes.as_json import answer_as_json
@@ -68,14 +68,14 @@ class TracesCase:
             with self.path.open("rb") as stream:
                 explained = explain_import(stream, "file", watch)
         except RecordingError as error:
-            check_line(error)
+            fuzz_case.check_line(error)
         else:
             check_explained(explained, len(data))
         if chance.random() < IMPORTED:
             try:
                 read_importable(self.path)
             except InputError as error:
-                check_line(error)
+                fuzz_case.check_line(error)
         return 1
 
     def watch(self, chance: random.Random) -> Watch | None:

@@ -15,7 +15,7 @@ TESTS = Path(__file__).parents[1]
 #: Larger files are cut into pieces.
 SMALL = 1500
 #: A file up to this size is tried as a whole too; JSON, which a piece of it is not, only so.
-WHOLE = 8000
+WHOLE = 4000
 #: The largest that is read of a file.
 LARGEST = 200_000
 #: Pieces of a file, and their lines.

@@ -48,7 +48,7 @@ def test_a_case_is_made_again_by_its_seed(tmp_path: Path) -> None:
     made = []
     for _ in range(2):
         case = fuzz_imports.ImportsCase(tmp_path)
-        fuzz_case.fuzz("imports", case, 3, 0, lambda _path: None, only=41)
+        fuzz_case.fuzz("imports", case, 3, 0, Path.touch, only=41)
         made.append(case.data)
     assert made[0] == made[1]
 
@@ -68,7 +68,7 @@ def test_figures_that_a_file_cannot_hold_are_found() -> None:
     with pytest.raises(AssertionError):
         fuzz_imports.check_run(summary_run("x", 1.0, 2.0, activations=10**15 + 1), 100)
     with pytest.raises(AssertionError, match="3 lines"):
-        fuzz_imports.check_line(InputError("one\ntwo\nthree"))
+        fuzz_case.check_line(InputError("one\ntwo\nthree"))
 
 
 def test_whatever_a_user_writes_is_a_plan_or_one_line() -> None:

@@ -159,6 +159,8 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         (f"{HOSTS}[variants.b]", "variant b names no image, and a does: after a run of a the card"),
         (f"{HOSTS}[variants.b]\nimage = '/etc/../etc/hosts'", "have the same knobs"),
         (f"{HOSTS}[variants.b]\nimage = '/dev/zero'", "knob image: /dev/zero is not a file"),
+        (f'{HOSTS}[variants.b]\nimage = "a\\u0000b"', "is no name of a file"),
+        (f'{HOSTS}[variants.b]\nimage = "/no\\nne"', "cannot be read: No such file"),
         (f"{HOSTS}[variants.b]\nimage = '/none'", "knob image: /none cannot be read: No such file"),
         (f"[variants.a]\n{IMAGES}", "variant a sets the image, and local has no card"),
         (f"{SSH}[variants.a]\n{IMAGES}", "variant a sets the image, and ssh://board7 has no card"),
@@ -169,6 +171,22 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         (f"boards = ['ssh://board7', 'board7']\n{TWO}", "(board7): rename one of them"),
         (f"loads = {{'x' = [], 'x.' = ['memory']}}\n{TWO}", "loads 'x' and 'x.' would keep"),
         ("x = " + "[" * 100_000, "plan.toml: brackets are nested too deep"),
+        ("runs = " + "9" * 5000, "plan.toml: a number has more digits than any key takes"),
+        ("[factors]\npriority = [1, -" + "9" * 5000 + "]", "plan.toml: a number has more digits"),
+        (
+            "[variants.a]\n[variants.b]\n[memory]\nops = []",
+            "without points: each list of its table",
+        ),
+        ("[variants.a]\n[variants.b]\n[switch]\ntasks = []", "without points: each list"),
+        ("[variants.a]\n[variants.b]\n[clock]\nthreads = []", "without points: each list"),
+        (f"loads = {{x = ['net:{'1' * 5000}']}}\n{TWO}", "write net:N with N from 1 to"),
+        (f"loads = {{x = ['{'y' * 5000}']}}\n{TWO}", "unknown load 'yyy"),
+        (
+            f"[variants.a]\n[variants.b]\n[memory]\nops = ['{'x' * 5000}']",
+            "Invalid enum value 'xxx",
+        ),
+        (f"{AB}priority = '{'1' * 5000}'", "priority"),
+        (f"boards = ['{'b' * 5000}']\n{AB}'cmdline:a' = 'b'", "has more than 300 characters"),
         ("loads = {x = ['beer']}\n[variants.a]\n[variants.b]\npriority = 3", "unknown load 'beer'"),
     ],
 )
@@ -177,6 +195,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, message: str) -> N
         read(tmp_path, text)
     assert message in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+    assert len(str(error.value)) < 1000
 
 
 def test_a_plan_that_is_not_there_is_one_line(tmp_path: Path) -> None:

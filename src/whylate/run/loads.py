@@ -21,14 +21,14 @@ def parse_load(text: str) -> LoadPlan:
     kind, colon, rest = text.partition(":")
     if kind not in LOAD_KINDS:
         raise RequestError(
-            f"unknown load {kind!r}, expected one of {', '.join(LOAD_KINDS[:-1])}, cmd:COMMAND"
+            f"unknown load {kind[:60]!r}, expected one of {', '.join(LOAD_KINDS[:-1])}, cmd:COMMAND"
         )
     if kind == "cmd":
         return _command(rest)
     if not colon:
         return LoadPlan(kind, 1)
-    if not rest.isdecimal() or not 1 <= int(rest) <= MAX_LOAD_COUNT:
-        raise RequestError(f"{text!r}: write {kind}:N with N from 1 to {MAX_LOAD_COUNT}")
+    if not rest.isdecimal() or len(rest) > 9 or not 1 <= int(rest) <= MAX_LOAD_COUNT:
+        raise RequestError(f"{text[:60]!r}: write {kind}:N with N from 1 to {MAX_LOAD_COUNT}")
     return LoadPlan(kind, int(rest))
 
 
@@ -46,7 +46,7 @@ def _command(text: str) -> LoadPlan:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise RequestError(f"cmd:{text}: {error}") from None
+        raise RequestError(f"cmd:{text[:60]}: {error}") from None
     if not words or len(words) > 32 or len(text) > 2000 or "\0" in text:
         raise RequestError("write cmd:COMMAND with at most 32 words and 2000 characters")
     return LoadPlan("cmd", 1, text)

@@ -34,17 +34,19 @@ from whylate.run.hits import check_hits
 from whylate.run.knobs.commands import CommandKnob
 from whylate.run.loads import parse_load
 from whylate.run.workloads import TABLES, benchmark_rules, rules
-from whylate.run.workloads.tables import BenchmarkTable, parse_duration, read_table
+from whylate.run.workloads.tables import BenchmarkTable, parse_duration, read_table, workload_of
 from whylate.run.workloads.wakeup import WakeupTable
 from whylate.stats.comparison.factorial import MOST_FACTORS, combinations_of
 from whylate.stats.comparison.run_statistics import MAY_BE_SAME
 from whylate.study.check import check_differ, check_idle_states, check_knobs
 from whylate.study.model import Factor, LoadSet, Stop, StudyPlan, Variant
 from whylate.study.restore.cards import hash_images
-from whylate.text import path_part
+from whylate.text import path_part, plain
 
 MAX_VARIANTS = 16
 MAX_ROUNDS = 1000
+#: Characters of a board's name or address.
+MAX_BOARD = 300
 DEFAULT_LOOKS = (10, 20, 30)
 #: Fewer rounds cannot show a difference.
 MIN_ROUNDS = 6
@@ -96,7 +98,10 @@ def read_plan_file(path: Path) -> PlanFile:
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise RequestError(f"{path}: {error}") from None
+        raise RequestError(f"{path}: {plain(str(error))}") from None
+    except ValueError:
+        # int() of more than 4300 digits, which tomllib passes on.
+        raise RequestError(f"{path}: a number has more digits than any key takes") from None
     except RecursionError:
         raise RequestError(f"{path}: brackets are nested too deep for a plan") from None
     if len(tables) > 1:
@@ -108,7 +113,8 @@ def read_plan_file(path: Path) -> PlanFile:
 
 
 def _keys(table: type[msgspec.Struct]) -> list[str]:
-    return [field.encode_name for field in msgspec.structs.fields(table)]
+    # msgspec.structs.fields() evaluates every annotation of a table anew.
+    return list(table.__struct_encode_fields__)
 
 
 def _check_keys(path: Path, raw: Mapping[str, Any]) -> None:
@@ -162,6 +168,8 @@ def resolve_plan(file: PlanFile) -> StudyPlan:
         )
     if not file.boards or len(set(file.boards)) != len(file.boards):
         raise RequestError("name each board once")
+    if too_long := next((name for name in file.boards if len(name) > MAX_BOARD), None):
+        raise RequestError(f"board {too_long[:40]!r}… has more than {MAX_BOARD} characters")
     _check_directories("boards", file.boards)
     _check_directories("loads", list(loads))
     _check_directories("variants", [variant.name for variant in variants])
@@ -226,7 +234,7 @@ def _warm_up(file: PlanFile, run_ns: int) -> int:
 
 def _workload(file: PlanFile) -> Workload:
     """Return what the runs measure; raises RequestError."""
-    workload = file.wakeups() if file.workload is None else file.workload.workload()
+    workload = file.wakeups() if file.workload is None else workload_of(file.workload)
     rules(workload).check(RunPlan(workload=workload))
     return workload
 

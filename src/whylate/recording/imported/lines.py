@@ -6,6 +6,7 @@ import json
 import re
 import stat
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,13 @@ def unquoted(path: Path) -> Iterator[str]:
         if not stat.S_ISREG(status.st_mode):
             # It is read more than once: a pipe will not do.
             raise InputError(f"{path} is not a regular file")
-        _raise_if_binary(path)
-        if status.st_size > MOST_BYTES:
-            raise InputError(
-                f"{path} is larger than {MOST_BYTES >> 20} MiB, which is the most that is read of "
-                f"a file: cut it with `split -C {MOST_BYTES >> 20}m {path}`"
-            )
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
+        with path.open("rb") as raw, TextIOWrapper(raw, "utf-8-sig", "replace") as file:
+            _raise_if_binary(path, raw.peek(BEGINNING)[:BEGINNING])
+            if status.st_size > MOST_BYTES:
+                raise InputError(
+                    f"{path} is larger than {MOST_BYTES >> 20} MiB, which is the most that is read "
+                    f"of a file: cut it with `split -C {MOST_BYTES >> 20}m {path}`"
+                )
             for number, line in enumerate(file):
                 if number == MOST_LINES:
                     raise InputError(
@@ -56,9 +57,8 @@ def unquoted(path: Path) -> Iterator[str]:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _raise_if_binary(path: Path) -> None:
-    with path.open("rb") as file:
-        what = what_binary(file.read(BEGINNING))
+def _raise_if_binary(path: Path, beginning: bytes) -> None:
+    what = what_binary(beginning)
     if what is not None:
         raise InputError(f"{path} is {what.format(path)}")
 

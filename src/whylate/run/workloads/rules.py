@@ -231,7 +231,7 @@ def _order(points: int, rounds: int, seed: int) -> list[int]:
 
 def set_priority(workload: Any, value: str) -> Any:
     """Return the workload with a SCHED_FIFO priority; raises RequestError."""
-    if not value.isdecimal() or not 1 <= int(value) <= 99:
+    if not value.isdecimal() or len(value) > 9 or not 1 <= int(value) <= 99:
         raise RequestError("knob priority: expected a number from 1 to 99 (SCHED_FIFO)")
     return msgspec.structs.replace(workload, priority=int(value))
 

@@ -58,6 +58,14 @@ class BlockTable(BenchmarkTable, kw_only=True):
         return {**super().common(), **block, "repetitions": self.repetitions, "free": self.free}
 
 
+def workload_of(table: BenchmarkTable) -> Workload:
+    """Return the workload of a table; raises RequestError, for one that measures nothing too."""
+    try:
+        return table.workload()
+    except ValueError as error:
+        raise RequestError(f"{error}: each list of its table needs a value") from None
+
+
 def read_table(kind: type[BenchmarkTable], raw: Any) -> BenchmarkTable:
     """Convert a table as a user wrote it; raises RequestError, msgspec.ValidationError."""
     return msgspec.convert(raw, type=kind, dec_hook=_quantity)

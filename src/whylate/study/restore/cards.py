@@ -21,7 +21,7 @@ from whylate.recording.errors import DiskError
 from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import IMAGE
 from whylate.study.model import StudyPlan, Variant
-from whylate.text import path_part
+from whylate.text import path_part, plain
 
 #: Below the study's directory: an empty file for each board whose card must still get the image of
 #: the first variant.
@@ -110,7 +110,11 @@ def _sum(image: str) -> str:
     try:
         # Checked before it is opened: a pipe or /dev/zero has no end.
         if path.exists() and not path.is_file():
-            raise RequestError(f"knob image: {image} is not a file")
+            raise RequestError(f"knob image: {plain(image, 200)} is not a file")
         return sha256_of(path)
     except OSError as error:
-        raise RequestError(f"knob image: {image} cannot be read: {error.strerror}") from None
+        name = plain(image, 200)
+        raise RequestError(f"knob image: {name} cannot be read: {error.strerror}") from None
+    except ValueError:
+        # A zero in the name.
+        raise RequestError(f"knob image: {plain(image, 200)} is no name of a file") from None

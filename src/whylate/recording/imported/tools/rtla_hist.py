@@ -114,6 +114,8 @@ def _run(path: Path, table: _Table) -> ImportedRun | None:
     within = width if noise else 1
     if noise and max_ns is not None:
         max_ns += (within - 1) * table.scale
+        if max(bins, default=0) * table.scale > max_ns:
+            raise InputError(f"{path} is damaged: its histogram has latencies beyond its maximum")
     printed = Printed(average_ns, max_ns, within * table.scale, f"{within} {unit}")
     tool = "rtla osnoise" if noise else "rtla timerlat"
     return histogram_run(path, tool, bins, overflow, table.scale, printed, *lacks,
