@@ -58,7 +58,7 @@ def test_pieces_of_a_large_file_are_small_and_json_is_not_cut() -> None:
     pieces = seeds.pieces_of(lines)
     assert len(pieces) == seeds.PIECES
     assert all(piece.startswith(b"# tracer") and len(piece) < 600 for piece in pieces)
-    document = b"{" + b" " * 5000 + b"}"
+    document = b"{" + b" " * (seeds.WHOLE - 2) + b"}"
     assert seeds.pieces_of(document) == [document]
 
 
