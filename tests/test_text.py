@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whylate.text import plain, plain_lines
+from whylate.text import is_number, plain, plain_lines
 
 
 @given(st.text(alphabet=st.characters(), max_size=60))
@@ -30,3 +30,10 @@ def test_long_text_is_cut_and_says_so() -> None:
 def test_line_breaks_stay_only_where_a_block_is_shown() -> None:
     assert plain("a\nb") == "a b"
     assert plain_lines("a\nb\x1b") == "a\nb\\x1b"
+
+
+def test_a_number_is_one_that_int_takes_and_no_longer_than_asked_for() -> None:
+    texts = ["0", "007", "²", "٣", "", "-1", " 1", "1" * 19]
+    assert [text for text in texts if is_number(text)] == ["0", "007"]
+    assert is_number("99", 2)
+    assert not is_number("100", 2)

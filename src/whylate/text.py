@@ -35,6 +35,14 @@ def path_part(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._@+-]+", "-", name.removeprefix("ssh://"))[:80].strip(".") or "-"
 
 
+def is_number(text: str, digits: int = 18) -> bool:
+    """Whether a text is a whole number of at most so many ASCII digits.
+
+    str.isdigit() has more, which int() refuses ("²"), and int() refuses more than 4300 of them.
+    """
+    return text.isascii() and text.isdecimal() and len(text) <= digits
+
+
 def _visible(text: str, limit: int, kept: str) -> str:
     cut = text[:limit]
     if not cut.isascii() or not cut.isprintable():

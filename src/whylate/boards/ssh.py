@@ -26,6 +26,7 @@ from whylate.boards.streams.process import (
     StoppedError,
     run_to_end,
 )
+from whylate.text import is_number
 
 #: The probe ends after this much silence: TCP alone would take hours to notice a dead host.
 KEEPALIVE_S = 4.0
@@ -252,7 +253,7 @@ def _patience(configured: str) -> tuple[str, ...]:
 
     def number(name: str) -> int:
         value = values.get(name, "0")
-        return int(value) if value.isdigit() else 0
+        return int(value) if is_number(value) else 0
 
     options: list[str] = []
     if not number("connecttimeout"):

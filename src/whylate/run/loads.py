@@ -10,6 +10,7 @@ import shlex
 from whylate.lab.faults.catalogue import uses
 from whylate.recording.plan import FaultPlan, LoadPlan
 from whylate.run.errors import RequestError
+from whylate.text import is_number
 from whylate.wire.constants import LOADS
 
 LOAD_KINDS = tuple(LOADS)
@@ -27,7 +28,7 @@ def parse_load(text: str) -> LoadPlan:
         return _command(rest)
     if not colon:
         return LoadPlan(kind, 1)
-    if not rest.isdecimal() or len(rest) > 9 or not 1 <= int(rest) <= MAX_LOAD_COUNT:
+    if not is_number(rest, 9) or not 1 <= int(rest) <= MAX_LOAD_COUNT:
         raise RequestError(f"{text[:60]!r}: write {kind}:N with N from 1 to {MAX_LOAD_COUNT}")
     return LoadPlan(kind, int(rest))
 

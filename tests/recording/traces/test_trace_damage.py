@@ -14,6 +14,7 @@ from of_traces import CYCLICTEST, EVERYBODY, OF_EVENTS, AddActivation, follow, l
 
 from whylate.recording.activation import Activation
 from whylate.recording.errors import RecordingError
+from whylate.recording.traces.fields import state_of
 from whylate.recording.traces.lines import LONGEST_LINE, Lines
 from whylate.recording.traces.read import read_trace
 
@@ -22,6 +23,11 @@ def _shifted(line: bytes, by: float) -> bytes:
     head, colon, rest = line.partition(b": ")
     before, _, time = head.rpartition(b" ")
     return before + b" %.6f" % (float(time) + by) + colon + rest
+
+
+@pytest.mark.parametrize("state", ["²", "٣", "9" * 5000, "\ufffd"])
+def test_a_state_that_is_no_number_is_no_set_of_bits(state: str) -> None:
+    assert state_of(state.encode()) == state[:1]
 
 
 def test_a_clock_that_goes_back_is_told_once_and_nothing_goes_on_across_it() -> None:

@@ -11,6 +11,7 @@ from whylate.boards.facts.reading import Files, chosen, decode, integer, make_fa
 from whylate.boards.facts.snapshot import FileRequest
 from whylate.boards.facts.sources import Derived, FromFile, FromProbe, Source
 from whylate.recording.manifest import Fact
+from whylate.text import is_number
 
 #: A whole kernel configuration is about 0.3 MiB; more than this is a bomb.
 UNPACKED_LIMIT = 2 * 1024 * 1024
@@ -102,7 +103,7 @@ def _configuration(files: Files) -> Iterator[Fact]:
     yield make_fact("kernel_config", shown, path, limit=256)
     yield make_fact("kernel_debug_options", costly, path)
     hz = options.get("HZ", "")
-    if hz.isascii() and hz.isdigit() and len(hz) < 6:
+    if is_number(hz, 5):
         yield make_fact("kernel_hz", int(hz), path)
 
 

@@ -24,6 +24,7 @@ from whylate.quantities import format_exact_ns
 from whylate.run.errors import RequestError
 from whylate.run.loads import load_text
 from whylate.study.journal import StudyJournal
+from whylate.text import is_number
 
 if TYPE_CHECKING:
     from whylate.study.plan_file import PlanFile
@@ -164,7 +165,7 @@ def _parse_looks(text: str | None) -> list[int] | None:
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
+    if not all(is_number(part, 9) for part in parts):
         raise RequestError(f"--looks {text[:40]!r}: write numbers of rounds, like 10,20,30")
     return [int(part) for part in parts]
 

@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from whylate.lab.description import FILES, LabError
+from whylate.text import is_number
 
 DIRECTORY = FILES / "faults"
 #: Faults whose authors have not read the rules: see its README.md.
@@ -194,7 +195,7 @@ def _parse_value(name: str, key: str, parameter: Parameter, value: str | int) ->
         if not isinstance(value, str) or not _FILE.fullmatch(value):
             raise LabError(f"{name}: {key} must be a file's absolute path of A-Z a-z 0-9 / _ . + -")
         return value
-    if isinstance(value, str) and not (value.isascii() and value.isdigit() and len(value) < 12):
+    if isinstance(value, str) and not is_number(value, 11):
         raise LabError(f"{name}: {key} must be a number, not {value[:40]!r}")
     number = int(value)
     if not parameter.least <= number <= parameter.most:

@@ -14,7 +14,7 @@ from typing import Any
 
 from whylate.recording.events import Event, Kind
 from whylate.recording.recorder.raw_events import LONGEST_NAME, STATES, VECTORS
-from whylate.text import shown
+from whylate.text import is_number, shown
 
 #: Time in ns, kind (None: what precedes was not observed), the text of the fields or the event
 #: itself, and a number more: of a timer when it was due, of a fault the thread's pid.
@@ -112,7 +112,7 @@ def function(symbol: str) -> str:
 def state_of(raw: bytes) -> str:
     """Return the state of a thread that was switched from: R where it was preempted."""
     state = text(raw)
-    if not state.isdigit():
+    if not is_number(state):
         return state[:1]
     bits = int(state)
     # TASK_REPORT_MAX marks preemption; the rest are those of task_struct.__state.

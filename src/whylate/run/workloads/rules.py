@@ -17,6 +17,7 @@ from whylate.recording.workloads.point_names import point_names
 from whylate.run.errors import RequestError
 from whylate.run.workloads.counters import check_counters, resolve_counters
 from whylate.run.workloads.tables import BenchmarkTable
+from whylate.text import is_number
 from whylate.wire.constants import (
     HIGHEST_PRIORITY,
     LONGEST_BLOCK_NS,
@@ -231,7 +232,7 @@ def _order(points: int, rounds: int, seed: int) -> list[int]:
 
 def set_priority(workload: Any, value: str) -> Any:
     """Return the workload with a SCHED_FIFO priority; raises RequestError."""
-    if not value.isdecimal() or len(value) > 9 or not 1 <= int(value) <= 99:
+    if not is_number(value, 9) or not 1 <= int(value) <= 99:
         raise RequestError("knob priority: expected a number from 1 to 99 (SCHED_FIFO)")
     return msgspec.structs.replace(workload, priority=int(value))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from whylate.text import is_number
+
 #: A longer number is no count.
 _MAX_DIGITS = 6
 _SIZE = re.compile(r"(\d{1,15})\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
@@ -18,5 +20,4 @@ def parse_size(text: str) -> int | None:
 
 def parse_count(text: str) -> int | None:
     """Return a number of tasks or threads; None for another text."""
-    is_number = text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS
-    return int(text) if is_number else None
+    return int(text) if is_number(text, _MAX_DIGITS) else None

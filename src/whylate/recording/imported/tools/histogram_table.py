@@ -21,6 +21,7 @@ from whylate.recording.imported.model import (
     histogram_run,
 )
 from whylate.recording.imported.rows import Row, number, read_rows
+from whylate.text import is_number
 
 #: Not "time" or "duration": a table of these and a count is one of what came when.
 _LATENCY = re.compile(
@@ -115,7 +116,7 @@ def _row(path: Path, line: int, cells: Sequence[str], counts: int, scale: int) -
     """Return a latency in ns and its count; raises InputError."""
     if len(cells) != counts + 1 or number(cells[0]) is None:
         raise InputError(f"{path}, line {line} is no row of a histogram, a latency and its count")
-    if not all(cell.isascii() and cell.isdecimal() and len(cell) < 16 for cell in cells[1:]):
+    if not all(is_number(cell, 15) for cell in cells[1:]):
         raise InputError(f"{path}, line {line}: a count of a histogram is a whole number")
     value_ns = round(Decimal(cells[0]) * scale)
     if abs(value_ns) > MOST_NS:
