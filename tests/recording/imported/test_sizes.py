@@ -15,6 +15,7 @@ from imported_text import refused, unfolded
 from whylate.recording.imported import lines
 from whylate.recording.imported.read import read_runs
 from whylate.recording.imported.recording import read_imported
+from whylate.recording.imported.rows import number
 from whylate.recording.imported.write import read_importable, write_imported
 
 #: What is promised, on a machine that is not busy with other tests.
@@ -132,3 +133,16 @@ def test_what_is_unfolded_is_what_was_counted(tmp_path: Path) -> None:
 def test_a_summary_of_impossibly_many_activations_is_refused(count: int, tmp_path: Path) -> None:
     line = f"T: 0 ( 3461) P:99 I:1000 C: {count} Min:      1 Act:    2 Avg:    4 Max:      55\n"
     refused(tmp_path, line, "is damaged: it has an invalid time or count")
+
+
+def test_a_latency_that_no_clock_has_is_damage(tmp_path: Path) -> None:
+    values = enumerate([40, 27, 10**17, 28])
+    rows = "".join(f"       0:{cycle:8d}:{us:8d}\n" for cycle, us in values)
+    text = f"# /dev/cpu_dma_latency set to 0us\nThread 0 Interval: 1500\n{rows}"
+    refused(tmp_path, text, "impossible latencies")
+
+
+def test_a_number_of_a_hundred_thousand_digits_takes_no_time() -> None:
+    began = time.process_time()
+    assert number("9" * 100_000 + "x") is None
+    assert time.process_time() - began < 1

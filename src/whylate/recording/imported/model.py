@@ -99,13 +99,21 @@ def summary_run(
 
 
 def series_run(
+    path: Path,
     tool: str,
-    latency_ns: Int64s,
+    latencies: Sequence[int],
+    scale: int,
     lacks: Sequence[str] = (),
     *,
     name: str = "",
 ) -> ImportedRun:
-    """Return a run of latencies in the order in which they came, int64 ns, at least one."""
+    """Return a run of latencies in the order in which they came, in units of scale ns.
+
+    There is at least one. Raises InputError.
+    """
+    if max(abs(min(latencies)), abs(max(latencies))) * scale > MOST_NS:
+        raise InputError(f"{path} is damaged: it has impossible latencies")
+    latency_ns = np.array(latencies, np.int64) * scale
     # Consecutive equal latencies are one.
     first = np.flatnonzero(np.concatenate(([True], np.diff(latency_ns) != 0)))
     counts = np.diff(np.append(first, latency_ns.size))

@@ -19,6 +19,8 @@ _SHOWN_CELLS = 12
 #: Beyond them a number measures nothing, and squares and ratios have no place in a float.
 _SMALLEST, _LARGEST = 1e-100, 1e100
 #: What is a number; float() takes "1_5" and "infinity" too.
+#: Digits of a number; the pattern takes as many steps as their square.
+_LONGEST = 400
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 #: A number as other countries and spreadsheets write it.
 _LOCAL = re.compile(r"[-+]?[0-9]+(?:[.,'_ \u00a0\u202f\u2019][0-9]+)+")
@@ -98,7 +100,7 @@ def is_like_number(text: str) -> bool:
 
 def number(text: str) -> float | None:
     """Return the number of a text; None where it is not one, or out of range."""
-    if not _NUMBER.fullmatch(text):
+    if len(text) > _LONGEST or not _NUMBER.fullmatch(text):
         return None
     value = float(text)
     return value if value == 0 or _SMALLEST <= abs(value) <= _LARGEST else None
@@ -107,7 +109,7 @@ def number(text: str) -> float | None:
 def no_number(path: Path, line: int, text: str) -> InputError:
     """Return the error for a text in the place of a number."""
     way = ""
-    if _NUMBER.fullmatch(text):
+    if len(text) <= _LONGEST and _NUMBER.fullmatch(text):
         way = f" in the range: {_SMALLEST:g} is the least, {_LARGEST:g} the most"
     elif _LOCAL.fullmatch(text):
         way = ": write a decimal point, and nothing between thousands"

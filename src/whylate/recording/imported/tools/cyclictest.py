@@ -309,7 +309,7 @@ def _samples(lines: _Lines) -> ImportedRun:
             f"{lines.path} lacks cycles between its lines: with --oscope it has the largest of "
             "several alone, and such are no sample"
         )
-    return series_run("cyclictest", np.array(lines.samples, np.int64) * _US, (_MISSED,))
+    return series_run(lines.path, "cyclictest", lines.samples, _US, (_MISSED,))
 
 
 def _histogram(lines: _Lines) -> ImportedRun:

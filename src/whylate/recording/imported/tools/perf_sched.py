@@ -14,8 +14,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
-
 from whylate.quantities import format_count
 from whylate.recording.imported.lines import unquoted
 from whylate.recording.imported.model import (
@@ -63,7 +61,10 @@ def read_text(path: Path) -> list[ImportedRun]:
     if timehist and not rows and not delays_us:
         raise InputError(f"{path} is of perf sched timehist and has no delay: no wakeup was "
                          "recorded; `perf sched record` records them")  # fmt: skip
-    return [*rows, *(_series(name, us, unwoken.get(name, 0)) for name, us in delays_us.items())]
+    return [
+        *rows,
+        *(_series(path, name, us, unwoken.get(name, 0)) for name, us in delays_us.items()),
+    ]
 
 
 def _row(match: re.Match[str]) -> ImportedRun:
@@ -73,9 +74,9 @@ def _row(match: re.Match[str]) -> ImportedRun:
     )  # fmt: skip
 
 
-def _series(name: str, delays_us: list[int], unwoken: int) -> ImportedRun:
+def _series(path: Path, name: str, delays_us: list[int], unwoken: int) -> ImportedRun:
     lacks = ["up to 1 µs of each delay", _AFTER]
     if unwoken:
         lacks.append(f"{format_count(unwoken)} runs without a delay, which did not begin with a "
                      "wakeup that was recorded, or with one of less than 1 µs")  # fmt: skip
-    return series_run("perf sched", np.array(delays_us, np.int64) * 1000, lacks, name=name)
+    return series_run(path, "perf sched", delays_us, 1000, lacks, name=name)
