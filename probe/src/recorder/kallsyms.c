@@ -54,24 +54,40 @@ static void add_symbol(struct symbol *symbols, size_t count, uint64_t start, con
 	}
 }
 
+/* A line of kallsyms. */
+struct line {
+	uint64_t start; /* 0 where addresses are hidden */
+	char name[256];
+	char module[64]; /* in brackets; empty: it is in the kernel itself */
+};
+
+/* next_line - read the next line that has a symbol; false at the end */
+static bool next_line(FILE *file, struct line *line)
+{
+	char text[512], type;
+
+	while (fgets(text, sizeof(text), file)) {
+		line->module[0] = '\0';
+		if (sscanf(text, "%" SCNx64 " %c %255s %63s", &line->start, &type, line->name,
+			   line->module) >= 3)
+			return true;
+	}
+	return false;
+}
+
 bool kallsyms_resolve(struct symbol *symbols, size_t count)
 {
-	char line[512], type, name[256], module[64];
 	FILE *file = fopen("/proc/kallsyms", "re");
-	uint64_t start;
+	struct line line;
 	bool shown = false;
 
 	if (!file)
 		return false;
-	while (fgets(line, sizeof(line), file)) {
-		module[0] = '\0';
-		if (sscanf(line, "%" SCNx64 " %c %255s %63s", &start, &type, name, module) < 3)
-			continue;
-		/* Where addresses are hidden they are 0. $x and the like mark ARM's code and data.
-		 */
-		if (start && name[0] != '$')
-			add_symbol(symbols, count, start, name, module);
-		shown |= start != 0;
+	while (next_line(file, &line)) {
+		/* $x and the like mark ARM's code and data. */
+		if (line.start && line.name[0] != '$')
+			add_symbol(symbols, count, line.start, line.name, line.module);
+		shown |= line.start != 0;
 	}
 	fclose(file);
 	return shown;
@@ -79,16 +95,15 @@ bool kallsyms_resolve(struct symbol *symbols, size_t count)
 
 uint64_t kallsyms_find(const char *name)
 {
-	char line[512], type, symbol[256], module[64];
 	FILE *file = fopen("/proc/kallsyms", "re");
-	uint64_t start, address = 0;
+	struct line line;
+	uint64_t address = 0;
 
 	if (!file)
 		return 0;
-	while (!address && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%" SCNx64 " %c %255s %63s", &start, &type, symbol, module) == 3 &&
-		    !strcmp(symbol, name))
-			address = start;
+	while (!address && next_line(file, &line))
+		if (!line.module[0] && !strcmp(line.name, name))
+			address = line.start;
 	fclose(file);
 	return address;
 }

@@ -64,17 +64,13 @@ static bool add_hook(struct switch_hook *hook, const struct symbol *function)
 
 int switch_hooks_read(struct switch_hook *hooks, size_t functions_at)
 {
-	uint64_t tracepoint = functions_at ? kallsyms_find("__tracepoint_sched_switch") : 0;
-	struct symbol *functions;
-	int program, count, hook_count = 0;
+	/* Where the kernel's memory may not be read, its symbols need not be read either. */
+	int program = functions_at ? bpf_peek_open() : -1, count = -1, hook_count = 0;
+	uint64_t tracepoint = program >= 0 ? kallsyms_find("__tracepoint_sched_switch") : 0;
+	struct symbol *functions = calloc(FUNCTIONS_MOST, sizeof(*functions));
 
-	if (!tracepoint)
-		return -1;
-	functions = calloc(FUNCTIONS_MOST, sizeof(*functions));
-	program = bpf_peek_open();
-	count = functions && program >= 0
-		    ? read_functions(program, tracepoint, functions_at, functions)
-		    : -1;
+	if (functions && tracepoint)
+		count = read_functions(program, tracepoint, functions_at, functions);
 	if (program >= 0)
 		close(program);
 	if (count > 0) {

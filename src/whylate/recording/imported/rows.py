@@ -98,9 +98,13 @@ def is_like_number(text: str) -> bool:
     return True
 
 
+def _is_written_as_one(text: str) -> bool:
+    return len(text) <= _LONGEST and _NUMBER.fullmatch(text) is not None
+
+
 def number(text: str) -> float | None:
     """Return the number of a text; None where it is not one, or out of range."""
-    if len(text) > _LONGEST or not _NUMBER.fullmatch(text):
+    if not _is_written_as_one(text):
         return None
     value = float(text)
     return value if value == 0 or _SMALLEST <= abs(value) <= _LARGEST else None
@@ -109,7 +113,7 @@ def number(text: str) -> float | None:
 def no_number(path: Path, line: int, text: str) -> InputError:
     """Return the error for a text in the place of a number."""
     way = ""
-    if len(text) <= _LONGEST and _NUMBER.fullmatch(text):
+    if _is_written_as_one(text):
         way = f" in the range: {_SMALLEST:g} is the least, {_LARGEST:g} the most"
     elif _LOCAL.fullmatch(text):
         way = ": write a decimal point, and nothing between thousands"
