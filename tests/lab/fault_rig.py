@@ -69,9 +69,15 @@ class Seen:
         return np.array(latency, np.int64)
 
     def ordinary(self) -> NDArray[np.int64]:
-        """Return the latencies of activations that no fault is near."""
-        far = [not self._others_near("", int(due)) for due in self.due_ns]
-        return np.extract(far, self.latency_ns)
+        """Return the latencies of activations that no fault is near.
+
+        The first after a fault is none of them, however far: pages that were taken are missed then.
+        """
+        far = np.array([not self._others_near("", int(due)) for due in self.due_ns])
+        ends = [event.start_ns + event.length_ns for of in self.events.values() for event in of]
+        first_after = np.searchsorted(self.due_ns, ends)
+        far[first_after[first_after < len(far)]] = False
+        return self.latency_ns[far]
 
     def _others_near(self, name: str, due_ns: int) -> bool:
         return any(

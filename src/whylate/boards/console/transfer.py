@@ -23,7 +23,6 @@ from collections.abc import Callable
 
 from whylate.boards.board import BoardError
 from whylate.boards.console.worker import SILENCE_S, Worker, answer_pattern
-from whylate.text import is_number
 
 #: Gets how many bytes have arrived, and their total.
 Progress = Callable[[int, int], None]
@@ -158,7 +157,9 @@ class Transfer:
             furthest = max(furthest, sent)
             listener.wait(SILENCE_S)
             answers = pattern.findall(listener.without_kernel())
-            next_line = max((int(a) for a in answers if is_number(a, 8)), default=accepted)
+            next_line = max(
+                (int(a) for a in answers if a.isdigit() and len(a) <= 8), default=accepted
+            )
             # A line sent again may be answered with the number after a later one: the board has
             # both, and only its answers were damaged.
             if accepted < next_line <= furthest:
