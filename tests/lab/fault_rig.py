@@ -77,7 +77,7 @@ class Seen:
         ends = [event.start_ns + event.length_ns for of in self.events.values() for event in of]
         first_after = np.searchsorted(self.due_ns, ends)
         far[first_after[first_after < len(far)]] = False
-        return self.latency_ns[far]
+        return np.extract(far, self.latency_ns)
 
     def _others_near(self, name: str, due_ns: int) -> bool:
         return any(
