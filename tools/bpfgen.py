@@ -35,6 +35,7 @@ PLACES = {
     "config": "PLACE_CONFIG",
     "raised_list": "PLACE_RAISED",
     "lazy_list": "PLACE_LAZY",
+    "return_list": "PLACE_RETURN",
 }
 #: The kind of relocation of a call, and its instruction.
 R_BPF_64_32, CALL = 10, 0x85
@@ -86,6 +87,7 @@ class Program:
     name: str
     tracepoint: str
     is_typed: bool
+    is_probe: bool
     instructions: bytes
     places: list[tuple[int, str]]
     functions: list[tuple[int, int]]
@@ -228,7 +230,7 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
     programs = []
     for index, section in enumerate(sections):
         kind, _, tracepoint = section.name.partition("/")
-        if kind not in ("tp_btf", "raw_tp"):
+        if kind not in ("tp_btf", "raw_tp", "kprobe"):
             continue
         names = [s.name for s in symbols if s.section == index and s.is_function]
         if len(names) != 1:
@@ -250,6 +252,7 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
                 names[0],
                 tracepoint,
                 kind == "tp_btf",
+                kind == "kprobe",
                 code,
                 places + more_places,
                 [(0, function), *more_functions],
@@ -315,6 +318,7 @@ def render(programs: list[Program], btf: bytes, digest: str) -> str:
             f"\t[PROGRAM_{p.name.upper()}] = {{",
             f'\t\t.name = "{p.name}", .tracepoint = "{p.tracepoint}",',
             f"\t\t.is_typed = {'true' if p.is_typed else 'false'},",
+            f"\t\t.is_probe = {'true' if p.is_probe else 'false'},",
             f"\t\t.instructions = {p.name}_instructions,",
             f"\t\t.instruction_count = {len(p.instructions) // 8},",
             f"\t\t.places = {p.name}_places, .place_count = {len(p.places)},",

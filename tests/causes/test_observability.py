@@ -14,7 +14,7 @@ import pytest
 
 from whylate.causes.observability import NEEDS, Observability, Observable, list_observability
 from whylate.causes.window.piece import Cause
-from whylate.recording.manifest import Fact, RecorderReport, SourceReport, SymbolsReport
+from whylate.recording.manifest import Fact, HookReport, RecorderReport, SourceReport, SymbolsReport
 from whylate.report.causes import unobservable_text
 
 DATA = Path(__file__).parent / "data"
@@ -58,12 +58,17 @@ def test_every_cause_has_its_needs() -> None:
 
 def test_functions_of_others_at_a_switch_are_told_with_what_they_hide() -> None:
     machine = board("pc-guest-bpf")
-    hooked = msgspec.structs.replace(machine.report, switch_hooks=["slow [tracer]"])
+    hook = HookReport("sched_switch", "slow [tracer]", timed=False)
+    hooked = msgspec.structs.replace(machine.report, shows_hooks=True, hooks=[hook])
     sights = seen(Board(hooked, machine.facts))
     hidden = {cause for cause, sight in sights.items() if "slow [tracer]" in sight.missing}
-    assert hidden == {Cause.THREAD, Cause.PREEMPTION_DISABLED}
-    assert all(sights[cause].counts_as == "unexplained" for cause in hidden)
+    assert hidden == {Cause.THREAD, Cause.PREEMPTION_DISABLED, Cause.HOOK}
+    switched = hidden - {Cause.HOOK}
+    assert all(sights[cause].counts_as == "unexplained" for cause in switched)
     assert "slow [tracer]" in unobservable_text(list(sights.values()))
+    # Its time is known where it is timed, and then it hides nothing.
+    timed = msgspec.structs.replace(hooked, hooks=[msgspec.structs.replace(hook, timed=True)])
+    assert not any("slow" in s.missing for s in seen(Board(timed, machine.facts)).values())
 
 
 def test_every_tracepoint_that_is_needed_is_one_that_both_engines_ask_for() -> None:
@@ -76,10 +81,13 @@ def test_every_tracepoint_that_is_needed_is_one_that_both_engines_ask_for() -> N
 def test_a_guest_with_bpf_tells_all_apart_but_a_part_of_locks_and_priorities() -> None:
     found = seen(board("pc-guest-bpf"))
     assert {cause for cause, item in found.items() if item.observable is not Observable.YES} == {
+        Cause.HOOK,
         Cause.LOCK,
         Cause.PREEMPTION_DISABLED,
         Cause.PRIORITY,
     }
+    # This recorder did not look for them yet.
+    assert "older recorder" in found[Cause.HOOK].missing
     assert "sched_switch" in found[Cause.PREEMPTION_DISABLED].missing
     assert found[Cause.LOCK].observable is Observable.PARTLY
     # This recorder did not ask for it yet.
@@ -113,7 +121,7 @@ def test_under_lockdown_a_program_that_reads_the_kernel_is_refused() -> None:
     assert found[Cause.INTERRUPT].observable is Observable.PARTLY
     assert found[Cause.PREEMPTION_DISABLED].observable is Observable.PARTLY
     listed = board("virt-arm64-lockdown")
-    shown = msgspec.structs.replace(listed.report, switch_hooks=[])
+    shown = msgspec.structs.replace(listed.report, shows_hooks=True)
     assert seen(Board(shown, listed.facts))[Cause.PREEMPTION_DISABLED].observable is Observable.YES
 
 
@@ -183,6 +191,7 @@ def test_explain_names_the_unobservable_causes_in_one_line() -> None:
         "outside the traced kernel (stacks,"
     )
     guest = board("pc-guest-bpf")
-    assert not unobservable_text(list_observability(guest.report, guest.facts))
+    looked = msgspec.structs.replace(guest.report, shows_hooks=True)
+    assert not unobservable_text(list_observability(looked, guest.facts))
     evil = msgspec.structs.replace(tracefs.report, engine=None, refused="\x1b[2Jevil")
     assert "\x1b" not in unobservable_text(list_observability(evil, []))

@@ -74,7 +74,7 @@ def test_time_up_to_a_switch_has_no_evidence_where_others_have_functions_there()
                event(500, Kind.SOFTIRQ_EXIT, id=3, name="NET_RX"))  # fmt: skip
     hooks = ["slow [tracer]", "a BPF program"]
     for late in (busy_window(*softirq, shows), busy_window(*softirq, prio=PRIO)):
-        pieces = pieces_of(cut_window(late, switch_hooks=hooks))
+        pieces = pieces_of(cut_window(late, untimed_hooks=hooks))
         assert ("unexplained", "before a switch: slow [tracer], a BPF program", 400) in pieces
         # A softirq ended before the switch began.
         assert ("softirq", "NET_RX", 290) in pieces

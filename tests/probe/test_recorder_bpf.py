@@ -120,8 +120,8 @@ class Recording:
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the driver with the engine in it."""
     target = tmp_path_factory.mktemp("recorder") / "recorder_driver"
-    names = ["bpf", "bpf_attach", "bpf_maps", "bpf_peek", "bpf_program", "bpf_sources", "kallsyms",
-             "kernel_btf", "switch_hooks", "window"]  # fmt: skip
+    names = ["bpf", "bpf_attach", "bpf_hooks", "bpf_maps", "bpf_peek", "bpf_program", "bpf_sources",
+             "hooks", "kallsyms", "kernel_btf", "window"]  # fmt: skip
     sources = [PROBE / f"src/recorder/{name}.c" for name in names]
     sources += [PROBE / "src/failure.c", PROBE / "src/small_file.c"]
     compiler = shutil.which(os.environ.get("CC", "cc")) or "gcc"

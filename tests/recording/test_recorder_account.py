@@ -12,6 +12,7 @@ from whylate.recording.manifest import RecorderReport
 from whylate.recording.recorder.accounting import MOST_BUILD_IDS
 from whylate.wire.messages import (
     BuildId,
+    Hook,
     Message,
     Note,
     RecorderCost,
@@ -19,7 +20,6 @@ from whylate.wire.messages import (
     RecorderResult,
     RecorderSource,
     RecorderStarted,
-    SwitchHook,
     Symbols,
 )
 
@@ -131,20 +131,27 @@ def test_when_it_was_detached_is_kept(tmp_path: Path) -> None:
     assert not report.hides(40, 50)
 
 
-def test_functions_at_a_switch_are_recorded_escaped_and_bounded(tmp_path: Path) -> None:
+def test_functions_of_others_are_recorded_escaped_and_bounded(tmp_path: Path) -> None:
     started = RecorderStarted("bpf", 1024)
-    hooks = [SwitchHook(1, "slow\x1b[2J [tracer]"), *[SwitchHook(1, "f" * 900)] * 20]
-    hooks.append(SwitchHook(1, ""))
+    hooks = [Hook(1, 1, "sched_\x1b[2Jswitch", "slow\x1b[2J [tracer]")]
+    hooks += [Hook(1, 0, "a" * 900, "f" * 900)] * 20
+    hooks.append(Hook(1, 0, "", ""))
     manifest = finish(journal(tmp_path / "r", *hooks, started, RESULT))
     assert manifest.recorder is not None
-    first, *others = manifest.recorder.switch_hooks or []
-    assert "\x1b" not in first
-    assert first.endswith("[tracer]")
-    assert len(others) == 7
-    assert all(len(name) <= 160 for name in others)
-    unknown = finish(journal(tmp_path / "unknown", SwitchHook(0, ""), started, RESULT))
+    assert manifest.recorder.shows_hooks is True
+    first, *others = manifest.recorder.hooks
+    assert "\x1b" not in first.at + first.name
+    assert first.name.endswith("[tracer]")
+    assert first.timed
+    assert len(others) == 15
+    assert all(len(hook.name) <= 160 and len(hook.at) <= 64 for hook in others)
+    assert not any(hook.timed for hook in others)
+    unknown = finish(journal(tmp_path / "unknown", Hook(0, 0, "", ""), started, RESULT))
     assert unknown.recorder is not None
-    assert unknown.recorder.switch_hooks is None
+    assert unknown.recorder.shows_hooks is False
+    without_bpf = finish(journal(tmp_path / "without", started, RESULT))
+    assert without_bpf.recorder is not None
+    assert without_bpf.recorder.shows_hooks is None
 
 
 @pytest.mark.parametrize(

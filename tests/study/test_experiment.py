@@ -228,13 +228,20 @@ def test_on_a_board_a_known_cause_is_found_to_be_the_reason(tmp_path: Path) -> N
              "-o", str(tmp_path / "r")],
             capture_output=True, timeout=240, check=True,
         )  # fmt: skip
+
         # Said, for the rank of so short a run is one activation's, wherever its phase put it.
-        explain = [*run, "explain", str(tmp_path / "r"), "--threshold", "100us", "--rounds", "4",
-                   "--json", "-o"]  # fmt: skip
-        done = subprocess.run(
-            [*explain, str(tmp_path / "e"), "--experiment", "rt-task"],
-            capture_output=True, text=True, timeout=600, check=False,
-        )  # fmt: skip
+        def experiment(rounds: int, timeout: float) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [*run, "explain", str(tmp_path / "r"), "--threshold", "100us", "--json",
+                 "--rounds", str(rounds), "-o", str(tmp_path / f"e{rounds}"),
+                 "--experiment", "rt-task"],
+                capture_output=True, text=True, timeout=timeout, check=False,
+            )  # fmt: skip
+
+        # One placebo in twenty has a share by chance, the same one each time: these runs repeat.
+        rounds, done = 4, experiment(4, 600)
+        if done.returncode == 3 and "the placebo" in json.loads(done.stdout)["why_not"]:
+            rounds, done = 12, experiment(12, 900)
         assert done.returncode == 0, done.stderr
         result = json.loads(done.stdout)
         assert result["why_not"] is None
@@ -245,8 +252,4 @@ def test_on_a_board_a_known_cause_is_found_to_be_the_reason(tmp_path: Path) -> N
         assert result["target"]["off_ns_per_s"] == pytest.approx(0, abs=1000)
         assert result["located"]["share"] > 0.8
         # The same again has nothing left to make.
-        again = subprocess.run(
-            [*explain, str(tmp_path / "e"), "--experiment", "rt-task"],
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-        assert json.loads(again.stdout) == result
+        assert json.loads(experiment(rounds, 60).stdout) == result

@@ -69,11 +69,21 @@ def test_a_section_is_named_after_what_ran_and_not_after_where_it_went_to_sleep(
     assert shares["preemption disabled fault_main [preempt_off] in preempt_off"] > 0.8
 
 
-def test_up_to_a_switch_nothing_is_named_where_a_module_has_a_function_there(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("fault", "at"),
+    [
+        ("switch-hook", "sched_switch"),
+        ("idle-hook", "cpu_idle"),
+        ("return-notifier", "fire_user_return_notifiers"),
+    ],
+)
+def test_a_function_that_a_module_has_put_into_the_kernels_way_is_named(
+    tmp_path: Path, fault: str, at: str
 ) -> None:
-    shares = causes("switch-hook", tmp_path / "r")
-    assert shares["unexplained"] > 0.8
-    assert not any(name.startswith(("thread", "preemption")) for name in shares)
-    manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
-    assert manifest["recorder"]["switch_hooks"] == ["switch_hook_f [switch_hook]"]
+    shares = causes(fault, tmp_path / "r")
+    module = fault.replace("-", "_")
+    assert shares[f"hook {module}_f [{module}]"] > 0.9
+    # Its bystander had the CPU before.
+    assert all(share < 0.03 for name, share in shares.items() if f"{module}_b" in name)
+    recorder = json.loads((tmp_path / "r" / "manifest.json").read_text())["recorder"]
+    assert at in {hook["at"] for hook in recorder["hooks"] if hook["timed"]}

@@ -20,6 +20,7 @@
 
 #include "bpf/layout.h"
 #include "bpf_attach.h"
+#include "bpf_hooks.h"
 #include "bpf_maps.h"
 #include "bpf_sources.h"
 #include "clock.h"
@@ -30,7 +31,7 @@
 
 #define LOG_SIZE (64u << 10)
 /* What is looked up in the kernel's BTF beside the tracepoints: see find_names(). */
-#define OTHER_NAMES 7
+#define OTHER_NAMES 8
 
 /* refused - fill in why the kernel may have refused; returns error */
 static int refused(char *text, int error, const char *what)
@@ -105,7 +106,7 @@ static int find_names(struct recorder *recorder, struct kernel_name *names, char
 	struct kernel_name *bases = &names[bpf_program_count], *registers = bases + 1;
 	struct kernel_name *from_pid = bases + 2, *release = bases + 3;
 	struct kernel_name *raised = bases + 4, *lazy = bases + 5;
-	struct kernel_name *tracepoint = bases + 6;
+	struct kernel_name *tracepoint = bases + 6, *returns = bases + 7;
 	int error;
 
 	for (size_t i = 0; i < bpf_program_count; i++)
@@ -117,6 +118,7 @@ static int find_names(struct recorder *recorder, struct kernel_name *names, char
 	*release = (struct kernel_name){"", "bpf_task_release", BTF_KIND_FUNC, 0, 0, NULL};
 	*raised = (struct kernel_name){"", "raised_list", BTF_KIND_VAR, 0, 0, NULL};
 	*lazy = (struct kernel_name){"", "lazy_list", BTF_KIND_VAR, 0, 0, NULL};
+	*returns = (struct kernel_name){"", "return_notifier_list", BTF_KIND_VAR, 0, 0, NULL};
 	*tracepoint = (struct kernel_name){"", "tracepoint", BTF_KIND_STRUCT, 0, 0, "funcs"};
 	error = kernel_btf_find(names, bpf_program_count + OTHER_NAMES);
 	if (error == ENOENT)
@@ -135,14 +137,17 @@ static int find_names(struct recorder *recorder, struct kernel_name *names, char
 	engine->fds.raised = raised->id;
 	engine->fds.lazy = lazy->id;
 	engine->config.shows_irq_work = engine->config.reads_kernel && raised->id && lazy->id;
-	recorder->switch_hook_count = switch_hooks_read(recorder->switch_hooks, tracepoint->offset);
+	engine->fds.returns = returns->id;
+	engine->config.shows_returns = engine->config.reads_kernel && returns->id;
+	bpf_hooks_find(recorder, tracepoint->offset);
 	return 0;
 }
 
 /* load_programs - load each program; errors[]: why the kernel refused it, or 0 */
-static void load_programs(struct bpf_engine *engine, const struct kernel_name *names, int *errors,
-			  char *text)
+static void load_programs(const struct recorder *recorder, const struct kernel_name *names,
+			  int *errors, char *text)
 {
+	struct bpf_engine *engine = recorder->state;
 	char *log = malloc(LOG_SIZE);
 
 	if (log)
@@ -151,7 +156,8 @@ static void load_programs(struct bpf_engine *engine, const struct kernel_name *n
 		const struct bpf_program *program = &bpf_programs[i];
 		int *fd = &engine->programs[i];
 
-		if (program->is_typed && !names[i].id) {
+		if ((program->is_typed && !names[i].id) ||
+		    (program->is_probe && !recorder->hook_count)) {
 			errors[i] = ENOENT;
 			continue;
 		}
@@ -200,6 +206,7 @@ static int attach_all(struct recorder *recorder, const int *errors, char *text)
 			return refused(text, source->error, wanted->name);
 		return source->error;
 	}
+	bpf_hooks_attach(recorder);
 	text[0] = '\0';
 	return 0;
 }
@@ -217,6 +224,7 @@ static void bpf_stop(struct recorder *recorder)
 	if (engine) {
 		for (size_t i = 0; i < RECORDER_SOURCES; i++)
 			close_fd(engine->links[i]);
+		bpf_hooks_detach(engine);
 		for (size_t i = 0; i < PROGRAMS_MOST; i++)
 			close_fd(engine->programs[i]);
 		if (engine->memory)
@@ -286,7 +294,7 @@ static int begin(struct recorder *recorder, const struct recorder_plan *plan, ch
 	error = share(recorder, plan, events);
 	if (error)
 		return refused(text, error, "rings");
-	load_programs(engine, names, errors, text);
+	load_programs(recorder, names, errors, text);
 	if (plan->measure_cost)
 		bpf_measure(recorder, true);
 	return attach_all(recorder, errors, text);
@@ -306,6 +314,7 @@ static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan
 	engine->stats_fd = -1;
 	memset(engine->programs, -1, sizeof(engine->programs));
 	memset(engine->links, -1, sizeof(engine->links));
+	memset(engine->hook_links, -1, sizeof(engine->hook_links));
 	recorder->state = engine;
 	recorder->engine = &recorder_bpf;
 	error = begin(recorder, plan, text);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf_hooks.h"
 #include "bpf_maps.h"
 #include "bpf_program.h"
 
@@ -39,6 +40,7 @@ static void forget(struct recorder_bpf_cpu *cpu)
 	cpu->interrupts = 0;
 	cpu->in_idle_state = 0;
 	cpu->callback = 0;
+	cpu->hooks_open = 0;
 	cpu->waking_ns = 0;
 	cpu->timer_ns = 0;
 	/* It was wanted of what was not recorded. */
@@ -65,6 +67,7 @@ static int attach_again(struct recorder *recorder)
 		/* The next time is another attempt. */
 		engine->links[i] = LINK_DETACHED;
 	}
+	bpf_hooks_attach(recorder);
 	return error;
 }
 
@@ -74,6 +77,7 @@ int bpf_detach(struct recorder *recorder, bool detached)
 
 	if (!detached)
 		return attach_again(recorder);
+	bpf_hooks_detach(engine);
 	/* Entries before exits, so that no exit is missed. */
 	for (size_t i = bpf_source_count; i-- > 0;) {
 		if (engine->links[i] < 0)

@@ -20,7 +20,8 @@ struct bpf_engine {
 	int stats_fd;
 	int programs[PROGRAMS_MOST];
 	int links[RECORDER_SOURCES];
-	char *memory; /* cpus_fd, mapped */
+	int hook_links[HOOKS_MOST][2]; /* of the entry and the return */
+	char *memory;		       /* cpus_fd, mapped */
 	size_t element;
 	size_t memory_size;
 	struct recorder_config config;

@@ -92,7 +92,10 @@ static void set_address(struct bpf_insn *instruction, const struct bpf_fds *fds,
 		break;
 	case PLACE_RAISED:
 	case PLACE_LAZY:
-		value = (int32_t)(kind == PLACE_RAISED ? fds->raised : fds->lazy);
+	case PLACE_RETURN:
+		value = (int32_t)(kind == PLACE_RAISED ? fds->raised
+				  : kind == PLACE_LAZY ? fds->lazy
+						       : fds->returns);
 		/* Without it, the code that uses it is never reached: config says so. */
 		meaning = value ? BPF_PSEUDO_BTF_ID : 0;
 		break;
@@ -230,6 +233,8 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fd
 		arguments.expected_attach_type = BPF_TRACE_RAW_TP;
 		arguments.attach_btf_id = tracepoint;
 	}
+	if (program->is_probe)
+		arguments.prog_type = BPF_PROG_TYPE_KPROBE;
 	snprintf(arguments.prog_name, sizeof(arguments.prog_name), "wl_%.12s", program->name);
 	fd = load(&arguments);
 	if (fd >= 0 || errno == EPERM || !log)

@@ -15,6 +15,7 @@ enum bpf_place_kind {
 	PLACE_CONFIG, /* struct recorder_config, in its map */
 	PLACE_RAISED, /* the kernel's per-CPU list of raised irq_work */
 	PLACE_LAZY,   /* that of irq_work that waits for a tick */
+	PLACE_RETURN, /* that of notifiers of a return to user code */
 };
 
 struct bpf_place {
@@ -40,6 +41,7 @@ struct bpf_program {
 	const char *name;
 	const char *tracepoint; /* without its system */
 	bool is_typed;		/* belongs to that tracepoint; else it fits any */
+	bool is_probe;		/* for the entry or the return of any function */
 	const uint64_t *instructions;
 	uint32_t instruction_count;
 	const struct bpf_place *places;
@@ -62,6 +64,7 @@ struct bpf_fds {
 	/* Variables of the kernel, by their ids in its BTF; 0: it has none of that name. */
 	uint32_t raised;
 	uint32_t lazy;
+	uint32_t returns;
 };
 
 /* bpf_program_load - load a program; returns a descriptor, or -1 with errno and the verifier's log.

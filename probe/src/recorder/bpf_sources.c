@@ -67,6 +67,8 @@ _Static_assert(sizeof(bpf_sources) / sizeof(bpf_sources[0]) <= RECORDER_SOURCES,
 
 _Static_assert(PROGRAMS <= PROGRAMS_MOST, "the engine has room for them");
 
+const int bpf_hook_entry = PROGRAM_HOOK_ENTRY;
+const int bpf_hook_return = PROGRAM_HOOK_RETURN;
 const struct bpf_program *const bpf_programs = programs;
 const size_t bpf_program_count = PROGRAMS;
 const void *const bpf_btf = program_btf;

@@ -15,6 +15,9 @@ struct bpf_source {
 
 extern const struct bpf_source bpf_sources[];
 extern const size_t bpf_source_count;
+/* Programs at the entry and at the return of a function of others. */
+extern const int bpf_hook_entry;
+extern const int bpf_hook_return;
 extern const struct bpf_program *const bpf_programs;
 extern const size_t bpf_program_count;
 

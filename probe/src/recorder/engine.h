@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "event.h"
-#include "switch_hooks.h"
+#include "hooks.h"
 
 #define RECORDER_SOURCES 64
 
@@ -61,9 +61,9 @@ struct recorder {
 	bool hides_idle; /* the kernel does not trace switches from the idle thread */
 	struct recorder_source sources[RECORDER_SOURCES];
 	size_t source_count;
-	/* What runs at a switch before the recorder does; -1: not known. */
-	struct switch_hook switch_hooks[SWITCH_HOOKS_MOST];
-	int switch_hook_count;
+	struct hook hooks[HOOKS_MOST];
+	size_t hook_count;
+	bool shows_hooks; /* the kernel shows what is at its tracepoints */
 };
 
 /* What recording cost, as far as the kernel reports it. */

@@ -209,10 +209,11 @@ void flight_report_started(const struct flight *flight)
 		SEND(flight->sender, recorder_source, RECORDER_SOURCE,
 		     .name = wire_text(recorder->sources[i].name),
 		     .error = recorder->sources[i].attached ? 0 : recorder->sources[i].error);
-	for (int i = 0; i < recorder->switch_hook_count; i++)
-		SEND(flight->sender, switch_hook, SWITCH_HOOK, .known = 1,
-		     .name = wire_text(recorder->switch_hooks[i].name));
-	SEND(flight->sender, switch_hook, SWITCH_HOOK, .known = recorder->switch_hook_count >= 0,
+	for (size_t i = 0; i < recorder->hook_count; i++)
+		SEND(flight->sender, hook, HOOK, .known = 1, .timed = recorder->hooks[i].is_timed,
+		     .at = wire_text(recorder->hooks[i].at),
+		     .name = wire_text(recorder->hooks[i].name));
+	SEND(flight->sender, hook, HOOK, .known = recorder->shows_hooks, .at = wire_text(""),
 	     .name = wire_text(""));
 	SEND(flight->sender, recorder_started, RECORDER_STARTED,
 	     .engine = wire_text(recorder->engine->name), .ring_events = recorder->ring_size);

@@ -93,17 +93,15 @@ bool kallsyms_resolve(struct symbol *symbols, size_t count)
 	return shown;
 }
 
-uint64_t kallsyms_find(const char *name)
+void kallsyms_each(void (*take)(void *context, const char *name, uint64_t address), void *context)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
 	struct line line;
-	uint64_t address = 0;
 
 	if (!file)
-		return 0;
-	while (!address && next_line(file, &line))
-		if (!line.module[0] && !strcmp(line.name, name))
-			address = line.start;
+		return;
+	while (next_line(file, &line))
+		if (line.start && !line.module[0])
+			take(context, line.name, line.start);
 	fclose(file);
-	return address;
 }

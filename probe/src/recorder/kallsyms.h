@@ -21,7 +21,7 @@ struct symbol {
  * where its symbols are */
 bool kallsyms_resolve(struct symbol *symbols, size_t count);
 
-/* kallsyms_find - return the address of a symbol of the kernel itself; 0: it is hidden, or none */
-uint64_t kallsyms_find(const char *name);
+/* kallsyms_each - give each symbol of the kernel itself whose address is shown */
+void kallsyms_each(void (*take)(void *context, const char *name, uint64_t address), void *context);
 
 #endif

@@ -294,7 +294,8 @@ enum recorder_kind {
 	EVENT_DEFERRED_EXIT = 27,
 	EVENT_PRIO = 28,
 	EVENT_CALLBACK = 29,
-	EVENT_COUNT = 30,
+	EVENT_HOOK = 30,
+	EVENT_COUNT = 31,
 };
 
 /* X(name, unit, doc) for each kind of load. */

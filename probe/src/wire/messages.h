@@ -47,7 +47,7 @@ enum wire_kind {
 	WIRE_CPU_COUNTS = 77,
 	WIRE_RECORDER_STARTED = 78,
 	WIRE_RECORDER_SOURCE = 79,
-	WIRE_SWITCH_HOOK = 125,
+	WIRE_HOOK = 125,
 	WIRE_SAMPLE_STAGES = 80,
 	WIRE_WINDOW = 81,
 	WIRE_EVENTS = 82,
@@ -406,9 +406,11 @@ struct wire_recorder_source {
 	int32_t error;
 };
 
-/* switch_hook - A function of others at sched_switch, which runs before the recorder's. */
-struct wire_switch_hook {
+/* hook - A function of others: at a tracepoint, or a notifier; `at`: which, or what calls it. */
+struct wire_hook {
 	uint8_t known;
+	uint8_t timed;
+	struct wire_bytes at;
 	struct wire_bytes name;
 };
 

@@ -15,7 +15,11 @@ from whylate.causes.episodes import (
     usual_of,
 )
 from whylate.causes.families import Families, find_families
-from whylate.causes.observability import Observability, list_observability
+from whylate.causes.observability import (
+    Observability,
+    list_observability,
+    untimed_switch_hooks,
+)
 from whylate.causes.population import (
     Breakdown,
     NoExcessError,
@@ -387,7 +391,7 @@ class _Accounting:
         # tracefs adds up what it reads: what its ring lost is in no sum.
         recorder = manifest.recorder
         self._sums = recorder is not None and recorder.engine == "bpf"
-        self._switch_hooks = (recorder.switch_hooks if recorder is not None else None) or ()
+        self._untimed_hooks = untimed_switch_hooks(recorder)
 
     def trace(self, window: Window) -> TracedActivation:
         """Cut the window of one activation into pieces, whose threads have no final names yet."""
@@ -395,7 +399,7 @@ class _Accounting:
             window = replace(window, sums=())
         marked = self.threads.marked(window)
         pieces = tuple(
-            cut_window(marked, self._idle_exit_ns, self._stacks_after_ns, self._switch_hooks)
+            cut_window(marked, self._idle_exit_ns, self._stacks_after_ns, self._untimed_hooks)
         )
         if self._takes_turns:
             pieces = tuple(

@@ -123,7 +123,11 @@ def control_switching_ns(control: Sequence[Breakdown]) -> int:
 def less_switching(breakdown: Breakdown, switching_ns: int) -> Breakdown:
     """Return the same with the end of the section before its switch given to the scheduler."""
     pieces = list(breakdown.pieces or ())
-    last = max((i for i, p in enumerate(pieces) if p.stage is Stage.RUNNABLE), default=-1)
+    # A function at the tracepoint of the switch comes behind the scheduler's choice.
+    runnable = [
+        i for i, p in enumerate(pieces) if p.stage is Stage.RUNNABLE and p.cause is not Cause.HOOK
+    ]
+    last = max(runnable, default=-1)
     if last < 0 or pieces[last].cause is not Cause.PREEMPTION_DISABLED or switching_ns <= 0:
         return breakdown
     section = pieces[last]

@@ -73,6 +73,7 @@ NEEDS: Mapping[Cause, Need] = {
     Cause.WOKEN_LATE: Need(_SCHED, "unexplained"),
     Cause.MIGRATION: Need(("sched:sched_migrate_task",), "what ran on its own CPU"),
     Cause.PAGE_FAULT: Need(("exceptions:page_fault_user",), "return"),
+    Cause.HOOK: Need((), "what had the CPU"),
     Cause.STEAL: Need((), "outside the traced kernel, or what seemed to run"),
     Cause.OUTSIDE: Need(("timer:hrtimer_expire_entry",), "unexplained", stack=True),
     Cause.SCHEDULING: Need(_SCHED, "unexplained"),
@@ -99,6 +100,12 @@ _KNOWN_CODE = _X86 | {"aarch64"}
 ENOENT = 2
 
 
+def untimed_switch_hooks(report: RecorderReport | None) -> list[str]:
+    """Return what others have at the tracepoint sched_switch whose time is not recorded."""
+    hooks = report.hooks if report is not None else []
+    return [hook.name for hook in hooks if hook.at == "sched_switch" and not hook.timed]
+
+
 def list_observability(report: RecorderReport | None, facts: Sequence[Fact]) -> list[Observability]:
     """Return for each cause whether it can be named where a recorder reported that.
 
@@ -120,7 +127,7 @@ class _Board:
     def __init__(self, report: RecorderReport, engine: str, facts: Mapping[str, FactValue]) -> None:
         self._engine = engine
         self._errors = {source.name: source.error for source in report.sources}
-        self._switch_hooks = report.switch_hooks
+        self._report = report
         self._has_symbols = report.symbols is None or report.symbols.shown
         self._facts = facts
         self._machine = str(facts.get("machine") or "")
@@ -180,9 +187,14 @@ class _Board:
             options = self._words("kernel_config")
             if options and "PARAVIRT_TIME_ACCOUNTING=y" not in options:
                 return "a kernel with CONFIG_PARAVIRT_TIME_ACCOUNTING"
-        if cause in _UP_TO_A_SWITCH and self._switch_hooks:
-            hooks = ", ".join(self._switch_hooks)
-            return f"a switch without functions of others: before the recorder's runs {hooks}"
+        if cause in _UP_TO_A_SWITCH and (hooks := untimed_switch_hooks(self._report)):
+            return (
+                "a switch without functions of others: before the recorder's runs "
+                f"{', '.join(hooks)}"
+            )
+        if cause is Cause.HOOK and self._report.shows_hooks is None:
+            lacks = f"the {self._engine} engine" if self._engine != "bpf" else "an older recorder"
+            return f"the time of functions of others, which {lacks} does not record"
         if cause is Cause.IDLE_EXIT and not self._words("idle_states"):
             return "idle states that say how long leaving them takes"
         return ""
@@ -193,7 +205,9 @@ class _Board:
         if cause is Cause.INTERRUPT:
             missing = self._without(_X86_VECTORS if self._machine in _X86 else _IPIS)
             return (missing, counts_as) if missing else None
-        if cause is Cause.PREEMPTION_DISABLED and self._switch_hooks is None:
+        if cause is Cause.HOOK and (missing := self._untimed()):
+            return missing, counts_as
+        if cause is Cause.PREEMPTION_DISABLED and not self._report.shows_hooks:
             return (
                 "which functions of others are at sched_switch (CONFIG_KALLSYMS_ALL)",
                 "the time of such a function counts as preemption disabled",
@@ -210,6 +224,17 @@ class _Board:
         if NEEDS[cause].stack and not self._has_symbols:
             return "kernel symbols: where it was is not known", "the same, without a place"
         return None
+
+    def _untimed(self) -> str:
+        """Return which functions of others are not timed, or not known; "" where all are."""
+        if not self._report.shows_hooks:
+            return "which functions of others are at its tracepoints (CONFIG_KALLSYMS_ALL)"
+        untimed = [
+            f"{hook.name or 'a notifier'} at {hook.at}"
+            for hook in self._report.hooks
+            if not hook.timed
+        ]
+        return f"the time of {', '.join(untimed)}" if untimed else ""
 
     def _words(self, name: str) -> list[str]:
         value = self._facts.get(name)

@@ -26,8 +26,11 @@ OTHER = "other"
 RESOLUTION_NS = 1_000
 #: Pieces of these say nothing by their detail in a population.
 _WITHOUT_DETAIL = frozenset({Cause.UNEXPLAINED, Cause.SCHEDULING, Cause.THROTTLING})
-#: Never significant: not known, or not the board's.
-_UNNAMED = frozenset({Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.RECORDING})
+#: Never significant: not known, not the board's, or an activation's own way, of which no event says
+#: why it took longer than in control activations.
+_UNNAMED = frozenset({
+    Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.RECORDING, Cause.SCHEDULING, Cause.RETURN
+})  # fmt: skip
 
 Key = tuple[Cause, str]
 _LOST: Key = (Cause.NOT_OBSERVED, "")

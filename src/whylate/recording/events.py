@@ -41,6 +41,7 @@ class Kind(StrEnum):
     DEFERRED_ENTRY = "deferred_entry"  # name: of a timer_list, a work item, a tasklet
     DEFERRED_EXIT = "deferred_exit"
     PRIO = "prio"  # id: thread, prio: that it inherits, or has again
+    HOOK = "hook"  # of others, at its end; id: thread, name: its function, duration_ns
     CALLBACK = "callback"  # of RCU, at its end; id: thread, name: its function, duration_ns
 
 

@@ -162,6 +162,18 @@ class DetachedReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("events that were recorded and are not there")
 
 
+class HookReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A function of others that the kernel calls on a thread's way to the CPU.
+
+    at: the tracepoint, or the kernel's function that calls notifiers; name: of the function with
+    its module, "" for whatever notifier is there. timed: each run of more than 2 µs was recorded.
+    """
+
+    at: str
+    name: str
+    timed: bool
+
+
 class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the flight recorder did, and what it cost."""
 
@@ -192,9 +204,11 @@ class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     symbols: SymbolsReport | None = None
     #: In order; empty where it stayed attached throughout.
     detached: list[DetachedReport] = []
-    #: Functions that others had at the tracepoint sched_switch: they ran before the recorder's,
-    #: within what looks like the time of the thread that left the CPU. None: not known.
-    switch_hooks: list[str] | None = None
+    #: Functions that others had at tracepoints and as notifiers. At tracepoints they ran before the
+    #: recorder's, within what looks like the time of the thread that had the CPU.
+    hooks: list[HookReport] = []
+    #: Whether the kernel showed what is at its tracepoints; None: there was no BPF to look.
+    shows_hooks: bool | None = None
 
     def hides(self, due_ns: int, run_ns: int) -> bool:
         """Whether nothing was recorded of an activation by design: it was detached meanwhile."""

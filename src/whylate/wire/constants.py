@@ -322,6 +322,8 @@ class EventKind(IntEnum):
     PRIO = 28
     #: A callback of RCU, at its end, where it took more than 2 us.
     CALLBACK = 29
+    #: A function of others at a tracepoint, or a notifier, at its end, above 2 us.
+    HOOK = 30
 
 
 #: Kinds of loads: what their work is counted in, and what they do.

@@ -536,10 +536,12 @@ class RecorderSource(Message, kind=79):
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchHook(Message, kind=125, ranges={"known": (0, 1)}):
-    """A function of others at sched_switch, which runs before the recorder's."""
+class Hook(Message, kind=125, ranges={"known": (0, 1), "timed": (0, 1)}):
+    """A function of others: at a tracepoint, or a notifier; `at`: which, or what calls it."""
 
     known: U8
+    timed: U8
+    at: Text
     name: Text
 
 
@@ -1056,7 +1058,7 @@ MESSAGES: dict[int, type[Message]] = {
         CpuCounts,
         RecorderStarted,
         RecorderSource,
-        SwitchHook,
+        Hook,
         SampleStages,
         Window,
         Events,

@@ -152,6 +152,16 @@ def test_fios_bins_are_a_histogram(tmp_path: Path) -> None:
     assert (found.max_ns, dict(found.quantiles_ns)) == (900_000, {"p99": 200_000})
 
 
+def test_fios_last_bin_ends_at_the_largest_latency_or_is_damaged(tmp_path: Path) -> None:
+    clat = {"max": 900, "mean": 120.5, "N": 5, "bins": {"100": 4, "904": 1, "9000": 0}}
+    job = {"jobname": "j", "read": {"clat_ns": clat, "total_ios": 5}}
+    (found,) = read(tmp_path, json.dumps({"fio version": "fio-3.36", "jobs": [job]}))
+    assert unfolded(found) == [100] * 4 + [900]
+    clat["bins"] = {"100": 4, "920": 1}
+    with pytest.raises(InputError, match="beyond its maximum"):
+        read(tmp_path, json.dumps({"fio version": "fio-3.36", "jobs": [job]}))
+
+
 def table(path: Path, text: str, column: str | None = None) -> Table:
     file = path / "x"
     file.write_text(text)

@@ -31,6 +31,7 @@ ALWAYS_INLINE struct recorder_bpf_cpu *cpu_here(void)
 /* Per-CPU variables of the kernel; their ids are put in their place. */
 char raised_list SECTION("maps");
 char lazy_list SECTION("maps");
+char return_list SECTION("maps");
 
 #include "chunks.h"
 

@@ -34,6 +34,7 @@ typedef _Bool bool;
 /* Constants once loaded: the verifier drops what hangs on a field that this kernel lacks. */
 #define kernel_has(field)      __builtin_preserve_field_info(field, 2)
 #define kernel_size_for(field) __builtin_preserve_field_info(field, 1)
+#define kernel_offset(field)   __builtin_preserve_field_info(field, 0)
 
 struct thread_info {
 	__u32 cpu;
@@ -144,6 +145,7 @@ static __u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static long (*const bpf_get_stack)(void *context, void *to, __u32 size, __u64 flags) = (void *)67;
 static long (*const bpf_get_task_stack)(struct task_struct *task, void *to, __u32 size,
 					__u64 flags) = (void *)141;
+static __u64 (*const bpf_get_func_ip)(void *context) = (void *)173;
 static void *(*const bpf_task_pt_regs)(struct task_struct *task) = (void *)175;
 static void *(*const bpf_this_cpu_ptr)(const void *variable) = (void *)154;
 static long (*const bpf_probe_read_kernel)(void *to, __u32 size, const void *from) = (void *)113;

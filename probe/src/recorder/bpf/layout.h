@@ -15,6 +15,8 @@ struct recorder_config {
 	__u64 reads_kernel;   /* programs may read any memory of the kernel's: not under lockdown */
 	__u64 finds_tasks;    /* programs may look a task up by its pid: Linux 6.2 */
 	__u64 shows_irq_work; /* programs know where the lists of irq_work are */
+	__u64 shows_returns;  /* and that of notifiers of a return to user code, */
+	__u64 calls_returns;  /* which this function calls; 0: there is none */
 	/* Threads whose wakings are watched: of a process, or of a name; see watched(). */
 	__u64 watch_pid;
 	__u64 watch_comm[2];
@@ -42,8 +44,9 @@ struct recorder_left {
 #define WOKEN_MOST   4096 /* of either */
 #define SOFTIRQ_ROOM 16	  /* a power of two above the vectors there are */
 
-#define SUMS_ROOM  8  /* a power of two above RECORDER_SUMS: an index can be masked */
-#define STACK_ROOM 64 /* frames that are looked through for the interrupted one */
+#define HOOKS_DEEPEST 4	 /* functions of others in each other; a power of two */
+#define SUMS_ROOM     8	 /* a power of two above RECORDER_SUMS: an index can be masked */
+#define STACK_ROOM    64 /* frames that are looked through for the interrupted one */
 /* The frame of a function that switches interrupts on for its caller is no larger. */
 #define HELPER_WORDS 5
 
@@ -118,7 +121,15 @@ struct recorder_bpf_cpu {
 	__u64 late_pid;
 	__u64 late_instruction;
 	__u64 late_words[HELPER_WORDS]; /* off its stack: the caller may be among them */
-	__u64 reserved[3];		/* to a multiple of 64 bytes */
+	__u64 reserved[6];		/* to a multiple of 64 bytes */
+
+	/* Functions of others that have begun: see hook.h. */
+	__u64 hooks_open;
+	struct {
+		__u64 caller;	/* that was entered */
+		__u64 function; /* the notifier that it calls, or itself */
+		__u64 since_ns;
+	} hooks[HOOKS_DEEPEST];
 
 	struct recorder_cpu shared;
 	/* struct recorder_event event[ring_mask + 1] follows. */

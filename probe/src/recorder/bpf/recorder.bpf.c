@@ -3,13 +3,15 @@
  * The programs of the flight recorder: each records one event of one tracepoint.
  *
  * The name of a section is the type of a program: tp_btf/NAME reads the kernel's structures
- * directly and belongs to that tracepoint, raw_tp/NAME takes numbers only and fits any tracepoint.
+ * directly and belongs to that tracepoint, raw_tp/NAME takes numbers only and fits any tracepoint,
+ * kprobe/NAME fits the entry or the return of any function.
  * The loader loads each for itself, so that one which a kernel lacks costs only its own events.
  *
  * They run inside of what they record, with preemption off: no loops but over a bound, no locks,
  * and an atomic addition to make room. A program that interrupts itself on one CPU is left out by
  * the kernel, which counts that.
  */
+#include "hook.h"
 #include "irq.h"
 #include "timer.h"
 #include "rcu.h"

@@ -249,7 +249,6 @@ static int start(struct recorder *recorder, const struct recorder_plan *plan, ch
 	}
 	recorder->engine = &recorder_tracefs;
 	/* It has no stacks, and names no sections by them: nothing asks for the list. */
-	recorder->switch_hook_count = -1;
 	recorder->state = state;
 	error = make_instance(state, plan, text);
 	if (!error)

@@ -133,7 +133,8 @@ def _after(window: Window, own: Sequence[Event], switched_ns: int) -> Iterator[t
             following = Stage.RUNNABLE
         else:
             continue
-        yield event.time_ns, stage
+        # It had the CPU on its way into the stop alone: none of its own code ran.
+        yield event.time_ns, Stage.STOPPED if following is Stage.STOPPED else stage
         stage = following
     yield window.run_ns, stage
 

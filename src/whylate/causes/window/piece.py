@@ -27,6 +27,8 @@ class Cause(StrEnum):
     WOKEN_LATE = "woken late"
     MIGRATION = "migration"
     PAGE_FAULT = "page fault"
+    #: Of others, at a tracepoint or as a notifier.
+    HOOK = "hook"
     #: By the hypervisor's own count alone.
     STEAL = "steal"
     #: The host, firmware, or a handler that leaves no event.

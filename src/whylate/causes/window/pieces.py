@@ -9,6 +9,7 @@ stage (whylate.causes.window.own_stages). A piece is a stretch in which neither 
 | not recorded             | not observed       | the same    | the same           | the same   |
 | NMI                      | nmi                | the same    | the same           | the same   |
 | spinning on a lock       | lock               | the same    | the same           | the same   |
+| a function of others     | hook (16)          | hook        | hook               | hook       |
 | interrupt                | interrupt          | the same    | the same           | the same   |
 | softirq                  | irqs disabled (1)  | softirq (8) | softirq            | softirq    |
 | idle                     | idle exit (2)      | –           | scheduling or      | –          |
@@ -67,8 +68,11 @@ interrupts, softirqs and NMIs (whylate.causes.window.running_sums).
 (14) If it was woken on another CPU, its own CPU held nothing up until then: `woken late`, by what
 that CPU ran.
 (15) Functions that others have at the tracepoint sched_switch run before the recorder's, within
-what looks like the time of the thread that leaves the CPU. Where there are some, the time up to a
-switch has no evidence, but for what no such function is in: an interrupt, a softirq, a lock.
+what looks like the time of the thread that leaves the CPU. Where there are some whose time is not
+recorded, the time up to a switch has no evidence, but for what no such function is in: an
+interrupt, a softirq, a lock.
+(16) At a tracepoint, or as a notifier, whose beginning and end were recorded. While the interrupt
+is pending, only if that came as the function ended: otherwise as if there were none.
 
 Then the time of the recorder and of the hypervisor replaces what it overlaps
 (whylate.causes.window.overlays). The pieces are disjoint, in order, and sum to the latency.
@@ -123,14 +127,14 @@ def cut_window(
     window: Window,
     idle_exit_ns: Mapping[int, int] | None = None,
     stacks_after_ns: int | None = None,
-    switch_hooks: Sequence[str] = (),
+    untimed_hooks: Sequence[str] = (),
 ) -> list[Piece]:
     """Cut a window into pieces by the rule above.
 
     idle_exit_ns: declared exit latency by idle state. stacks_after_ns:
-    stack_after_ns() of the recording, else STACK_AFTER_NS. switch_hooks: functions that others have
-    at the tracepoint sched_switch. Returns at least one piece, or none where nothing lies between
-    due and run.
+    stack_after_ns() of the recording, else STACK_AFTER_NS. untimed_hooks: functions that others
+    have at the tracepoint sched_switch and that are not timed. Returns at least one piece, or none
+    where nothing lies between due and run.
     """
     if window.run_ns <= window.due_ns:
         return []
@@ -149,7 +153,7 @@ def cut_window(
             whole = (start, end) == (segment.start_ns, segment.end_ns)
             part = segment if whole else replace(segment, start_ns=start, end_ns=end)
             named = rule.named(part, stage)
-            pieces += rule.without_hooks(named, switch_hooks) if switch_hooks else named
+            pieces += rule.without_hooks(named, untimed_hooks) if untimed_hooks else named
     if until < window.run_ns:
         pieces.append(Piece(until, window.run_ns, Cause.NOT_OBSERVED, HIDDEN))
     return join_adjoining(overlay_steal(overlay_recording(pieces, own), own))
@@ -174,6 +178,8 @@ def cause_in_any_stage(segment: Segment) -> tuple[Cause, str] | None:
         return Cause.NMI, segment.name
     if segment.lock:
         return Cause.LOCK, segment.lock
+    if segment.hook:
+        return Cause.HOOK, segment.hook
     return (Cause.INTERRUPT, segment.label) if segment.level is Level.INTERRUPT else None
 
 
@@ -304,6 +310,8 @@ class _Rule:
             return [Piece(start, end, _WHATEVER_RUNS[stage], "", stage)]
         if stage in _NOT_WOKEN and self._woken_elsewhere():
             return self._woken_late(segment, stage)
+        if stage is Stage.PENDING and not self._holds_the_interrupt_up(segment):
+            segment = replace(segment, hook="")
         if (alike := cause_in_any_stage(segment)) is not None:
             cause, detail = alike
         elif stage is not Stage.PENDING and segment.level is Level.SOFTIRQ:
@@ -324,6 +332,11 @@ class _Rule:
             else piece
             for piece in pieces
         ]
+
+    def _holds_the_interrupt_up(self, segment: Segment) -> bool:
+        """Whether the interrupt came when that ended; what ends earlier has not kept it off."""
+        timer_ns = self._window.timer_ns
+        return timer_ns is not None and timer_ns - segment.end_ns <= TO_THE_SCHEDULER_NS
 
     def _woken_elsewhere(self) -> bool:
         waking_cpu = self._window.waking_cpu

@@ -67,6 +67,8 @@ class Segment:
     idle_state: int = -1
     #: When the outermost interrupt began; 0 outside of interrupts.
     interrupt_ns: int = 0
+    #: Function of others that the kernel calls there: at a tracepoint, or as a notifier.
+    hook: str = ""
 
     @property
     def label(self) -> str:
@@ -218,6 +220,8 @@ def cut_segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) 
     cut: list[Segment] = []
     nmis: list[tuple[int, int, str]] = []
     callbacks: list[_Callback] = []
+    hooks: list[_Hook] = []
+    switched_ns = 0
     state = _Cpu()
     at = start_ns
     latest = min((event.time_ns for event in events if event.cpu == cpu), default=start_ns)
@@ -234,10 +238,20 @@ def cut_segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) 
         if event.kind is Kind.CALLBACK and state.thread is not None:
             began_ns = max(latest - event.duration_ns, start_ns)
             callbacks.append(_Callback(began_ns, until, event.name, state.thread.pid))
+        if event.kind is Kind.SWITCH:
+            switched_ns = latest
+        if event.kind is Kind.HOOK:
+            # One that can be preempted ran again from the last switch on.
+            began_ns = max(latest - event.duration_ns, switched_ns)
+            at_end = state.segment(until, until)
+            hooks.append(_Hook(began_ns, until, event.name, at_end.level, at_end.interrupt_ns))
         state.update(event, latest)
     if end_ns > at:
         cut.append(state.segment(at, end_ns))
-    return join_adjoining(_overlaid(list(_within_callbacks(cut, callbacks)), nmis))
+    cut = list(_within_callbacks(cut, callbacks))
+    for hook in hooks:
+        cut = list(_within_hook(cut, hook))
+    return join_adjoining(_overlaid(cut, nmis))
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +287,32 @@ def _within_callbacks(segments: list[Segment], callbacks: list[_Callback]) -> It
             at = end
         if at < segment.end_ns:
             yield replace(segment, start_ns=at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hook:
+    """A function of others, known at its end, and the context that it ran in."""
+
+    start_ns: int
+    end_ns: int
+    name: str
+    level: Level
+    interrupt_ns: int
+
+
+def _within_hook(segments: list[Segment], hook: _Hook) -> Iterator[Segment]:
+    """Name a function of others where it ran; what interrupted it stays what it is."""
+    for segment in segments:
+        start, end = max(hook.start_ns, segment.start_ns), min(hook.end_ns, segment.end_ns)
+        same = (segment.level, segment.interrupt_ns) == (hook.level, hook.interrupt_ns)
+        if start >= end or not same or segment.hook:
+            yield segment
+            continue
+        if segment.start_ns < start:
+            yield replace(segment, end_ns=start)
+        yield replace(segment, start_ns=start, end_ns=end, hook=hook.name)
+        if end < segment.end_ns:
+            yield replace(segment, start_ns=end)
 
 
 def _runs(segment: Segment, callback: _Callback) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from whylate.recording.manifest import (
     BuildId,
     DetachedReport,
+    HookReport,
     RecorderReport,
     SourceReport,
     SymbolsReport,
@@ -14,6 +15,7 @@ from whylate.wire.codec import WireError
 from whylate.wire.constants import MOST_DETACHED
 from whylate.wire.messages import BuildId as BuildIdMessage
 from whylate.wire.messages import (
+    Hook,
     Message,
     Note,
     RecorderCost,
@@ -21,15 +23,14 @@ from whylate.wire.messages import (
     RecorderResult,
     RecorderSource,
     RecorderStarted,
-    SwitchHook,
     Symbols,
 )
 
 #: More tracepoints than any engine has, more modules than the probe tells of.
 MOST_SOURCES = 200
 MOST_BUILD_IDS = 100
-#: As many functions as the probe tells of (probe/src/recorder/switch_hooks.h).
-MOST_SWITCH_HOOKS = 8
+#: As many functions as the probe tells of (probe/src/recorder/hooks.h).
+MOST_HOOKS = 16
 #: Bytes; SHA-1 takes 20.
 LONGEST_BUILD_ID = 64
 
@@ -44,8 +45,8 @@ class RecorderAccounting:
         self._symbols: Symbols | None = None
         self._cost: RecorderCost | None = None
         self._detached: list[DetachedReport] = []
-        self._switch_hooks: list[str] = []
-        self._knows_hooks = False
+        self._hooks: list[HookReport] = []
+        self._shows_hooks: bool | None = None
         self._result: RecorderResult | None = None
         self._declined: str | None = None
         #: Why none was started; None: one was, or the reason is not known.
@@ -85,11 +86,12 @@ class RecorderAccounting:
                 self._add_build_id(message)
             case RecorderDetached():
                 self._add_detached(message)
-            case SwitchHook(name=""):
-                self._knows_hooks = bool(message.known)
-            case SwitchHook():
-                if len(self._switch_hooks) < MOST_SWITCH_HOOKS:
-                    self._switch_hooks.append(shown(message.name, 160))
+            case Hook(at=""):
+                self._shows_hooks = bool(message.known)
+            case Hook():
+                if len(self._hooks) < MOST_HOOKS:
+                    at, name = shown(message.at, 64), shown(message.name, 160)
+                    self._hooks.append(HookReport(at, name, bool(message.timed)))
             case _:
                 return False
         return True
@@ -155,7 +157,8 @@ class RecorderAccounting:
             declined=self._declined if started is not None else None,
             symbols=self._symbols_report(),
             detached=self._detached,
-            switch_hooks=self._switch_hooks if self._knows_hooks else None,
+            hooks=self._hooks,
+            shows_hooks=self._shows_hooks,
         )
 
     def _symbols_report(self) -> SymbolsReport | None:

@@ -23,7 +23,8 @@ Int64s = NDArray[np.int64]
 
 _LARGEST = np.array(LARGEST, np.uint64)[:, np.newaxis]
 #: Which field is a length of time, which is no part of a name.
-_LENGTHS = {EventKind.NMI: 4, EventKind.STEAL: 4, EventKind.STACK: 3, EventKind.CALLBACK: 3}
+_LENGTHS = {EventKind.NMI: 4, EventKind.STEAL: 4, EventKind.STACK: 3, EventKind.CALLBACK: 3,
+            EventKind.HOOK: 3}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -206,6 +206,10 @@ def _call(raw: RawEvent, names: Names) -> _Fields:
     return {"name": _entry(names.function(raw.e))}
 
 
+def _span(raw: RawEvent, names: Names) -> _Fields:
+    return {"id": raw.c, "duration_ns": raw.d, **_call(raw, names)}
+
+
 def _stack(raw: RawEvent, names: Names) -> _Fields:
     user = raw.a & _OF_USER
     interrupted = USER_CODE if user else names.function(raw.e)
@@ -257,6 +261,7 @@ _EVENT_FIELDS: Mapping[EventKind, Callable[[RawEvent, Names], _Fields]] = {
     EventKind.DEFERRED_ENTRY: _call,
     EventKind.DEFERRED_EXIT: lambda *_: {},
     EventKind.PRIO: lambda raw, _: {"id": raw.c, "prio": _prio(raw.a)},
-    EventKind.CALLBACK: lambda raw, names: {"id": raw.c, "duration_ns": raw.d, **_call(raw, names)},
+    EventKind.CALLBACK: _span,
+    EventKind.HOOK: _span,
 }  # fmt: skip
 _KINDS = {int(kind): (Kind[kind.name], fields) for kind, fields in _EVENT_FIELDS.items()}

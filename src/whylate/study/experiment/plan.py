@@ -48,6 +48,7 @@ _NO_KNOB: dict[Cause, str] = {
     Cause.DEADLINE: "give it a larger runtime: make a study of that",
     Cause.PRIORITY: "name the load that changes it",
     Cause.STOPPED: "name the load that stops it",
+    Cause.HOOK: "name the load that puts it there",
     Cause.BLOCKED: "name the load behind it",
     Cause.MIGRATION: "name the load that moves it",
     Cause.WOKEN_LATE: "name a knob that moves what wakes it: irq:N=CPUS, or "

@@ -8,6 +8,7 @@ completion latency begins when the kernel has the request, and leaves out what s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from whylate.recording.imported.model import (
 _DIRECTIONS = ("read", "write", "trim", "sync")
 _UNITS = {"clat_ns": 1, "clat": 1000, "lat_ns": 1}
 _NAMES = {50.0: "p50", 90.0: "p90", 99.0: "p99", 99.9: "p99.9", 99.99: "p99.99"}
+#: A bucket is at most this part of its value wide.
+_PER_BUCKET = 64
 _SUBMIT = "the time that submitting a request took"
 _BIN = "where in a bucket of up to 1/64 of its size a latency was: the middle is used"
 _WIDTH = "up to 1/64 of a percentile: fio prints the middle of a bucket"
@@ -60,12 +63,23 @@ def _runs(path: Path, job: dict[str, Any]) -> Iterator[ImportedRun]:
                 break
 
 
+def _counts(path: Path, bins: dict[str, Any], most: int) -> dict[int, int]:
+    """Return how many latencies each bucket has, none above the largest; raises InputError."""
+    counts: Counter[int] = Counter()
+    for value, count in bins.items():
+        # The middle of the last bucket may lie above the largest latency, which is in it.
+        if int(count) and int(value) * (_PER_BUCKET - 1) > most * _PER_BUCKET:
+            raise InputError(f"{path} is damaged: its histogram has latencies beyond its maximum")
+        counts[min(int(value), most)] += int(count)
+    return counts
+
+
 def _run(path: Path, name: str, latency: dict[str, Any], scale: int, ios: int) -> ImportedRun:
     number = int(latency.get("N", 0)) or ios
     mean_ns, largest_ns = float(latency["mean"]) * scale, float(latency["max"]) * scale
     bins = latency.get("bins")
     if isinstance(bins, dict) and bins:
-        counts = {int(value): int(count) for value, count in bins.items()}
+        counts = _counts(path, bins, int(latency["max"]))
         printed = Printed(mean_ns, largest_ns)
         return histogram_run(path, "fio", counts, 0, scale, printed, _BIN, _SUBMIT, missed("fio"),
                              name=name, of_ends=True)  # fmt: skip
