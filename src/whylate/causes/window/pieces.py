@@ -334,9 +334,12 @@ class _Rule:
         ]
 
     def _holds_the_interrupt_up(self, segment: Segment) -> bool:
-        """Whether the interrupt came when that ended; what ends earlier has not kept it off."""
+        """Whether the interrupt came just when a function of others had ended.
+
+        What ends earlier has not kept it off, and what it interrupts had interrupts enabled.
+        """
         timer_ns = self._window.timer_ns
-        return timer_ns is not None and timer_ns - segment.end_ns <= TO_THE_SCHEDULER_NS
+        return timer_ns is not None and 0 <= timer_ns - segment.hook_end_ns <= TO_THE_SCHEDULER_NS
 
     def _woken_elsewhere(self) -> bool:
         waking_cpu = self._window.waking_cpu

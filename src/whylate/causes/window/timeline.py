@@ -67,8 +67,10 @@ class Segment:
     idle_state: int = -1
     #: When the outermost interrupt began; 0 outside of interrupts.
     interrupt_ns: int = 0
-    #: Function of others that the kernel calls there: at a tracepoint, or as a notifier.
+    #: Function of others that the kernel calls there, at a tracepoint or as a notifier, and when it
+    #: ended.
     hook: str = ""
+    hook_end_ns: int = 0
 
     @property
     def label(self) -> str:
@@ -310,7 +312,8 @@ def _within_hook(segments: list[Segment], hook: _Hook) -> Iterator[Segment]:
             continue
         if segment.start_ns < start:
             yield replace(segment, end_ns=start)
-        yield replace(segment, start_ns=start, end_ns=end, hook=hook.name)
+        named = replace(segment, hook=hook.name, hook_end_ns=hook.end_ns)
+        yield replace(named, start_ns=start, end_ns=end)
         if end < segment.end_ns:
             yield replace(segment, start_ns=end)
 
