@@ -42,8 +42,8 @@ static void find(void *context, const char *name, uint64_t address)
 	if (strncmp(name, TRACEPOINT, strlen(TRACEPOINT)) != 0 || scan->count >= TRACEPOINTS_MOST)
 		return;
 	scan->tracepoints[scan->count].address = address;
-	snprintf(scan->tracepoints[scan->count++].name, sizeof(scan->tracepoints[0].name),
-		 "%.63s", name + strlen(TRACEPOINT));
+	snprintf(scan->tracepoints[scan->count++].name, sizeof(scan->tracepoints[0].name), "%.63s",
+		 name + strlen(TRACEPOINT));
 }
 
 /* read_functions - read the addresses of all functions at a tracepoint; returns how many, -1 where
