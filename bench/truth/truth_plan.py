@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from typing import Literal
 
 from truth_case import Case, Engine, Rig, has_size
 
@@ -32,8 +33,10 @@ PAIRS = (
     ("softirq-storm", "irqs-off"),
 )
 CLEAN_RUNS = 3
-#: A process that is frozen again and again cannot load BPF programs.
-NEVER_LOADS = frozenset({"frozen"})
+#: Which faults: those whose logs say what each delays, those that are unseen, those that were.
+Group = Literal["own", "unseen", "once unseen"]
+#: What only a stack can name, which tracefs has not.
+NEEDS_STACKS = frozenset({"long-poll"})
 
 
 def rigs(board: str, engine: Engine) -> list[Rig]:
@@ -42,12 +45,13 @@ def rigs(board: str, engine: Engine) -> list[Rig]:
     return list(dict.fromkeys(found))
 
 
-def causes_of(board: str, *, unseen: bool = False) -> list[str]:
-    """Return the causes that a virtual board can have in virtual time; unseen: of those alone."""
+def causes_of(board: str, group: Group = "own") -> list[str]:
+    """Return the causes of a group that a virtual board can have in virtual time."""
     arch = virtual_board(board).description.arch
     return [
         name
-        for name in names(unseen=unseen)
+        for name in names(unseen=group == "unseen")
+        if fault(name).once_unseen is (group == "once unseen")
         if fault(name).kind == "program" or (fault(name).kind == "module" and arch == "x86_64")
         if not fault(name).machines or arch in fault(name).machines
     ]
@@ -81,7 +85,7 @@ def _round(number: int) -> Iterator[Case]:
 
 def _injected(board: str, engine: Engine, seed: int) -> Iterator[Case]:
     for name in causes_of(board):
-        if engine == "bpf" and name in NEVER_LOADS:
+        if engine == "tracefs" and name in NEEDS_STACKS:
             continue
         for size in SIZES if has_size(name) else (0.0,):
             yield Case(_rig(board, engine, name), (name,), size, seed)

@@ -1,7 +1,7 @@
 """What `whylate explain` says of faults whose authors have not read its rules (lab/faults/unseen).
 
 `python bench/truth/truth_unseen.py [--boards pc,pc-rt,virt-arm64] [--engines bpf,tracefs]
-[--sizes 2,5,10] [--only WORDS] [--for 90m] [--json FILE] [--mark]`
+[--sizes 2,5,10] [--only WORDS] [--for 90m] [--json FILE] [--mark] [--once]`
 
 Each answer is one of:
 
@@ -28,7 +28,7 @@ from typing import Literal
 
 import msgspec
 from truth_case import Case, Rig
-from truth_plan import causes_of
+from truth_plan import Group, causes_of
 from truth_runs import is_made, open_made, recording_path
 
 from truth import run, seconds
@@ -71,13 +71,15 @@ class Marked(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-def cases(boards: Sequence[str], engines: Sequence[str], sizes: Sequence[float]) -> Iterator[Case]:
+def cases(
+    boards: Sequence[str], engines: Sequence[str], sizes: Sequence[float], group: Group = "unseen"
+) -> Iterator[Case]:
     """Yield all runs: every fault on every board that can have it."""
     for board in boards:
         for engine in ("bpf", "tracefs"):
             if engine not in engines or (engine == "bpf" and board.startswith("sabrelite")):
                 continue
-            for name in causes_of(board, unseen=True):
+            for name in causes_of(board, group):
                 rig = Rig(board, fault(name).cpus, engine)
                 for number, size in enumerate(sizes):
                     yield Case(rig, (name,), size, seed=number + 1)
@@ -175,11 +177,15 @@ def main() -> None:
     parser.add_argument("--for", dest="limit", default="24h", help="no case begins after that")
     parser.add_argument("--json", type=Path, help="where the marks are written")
     parser.add_argument("--mark", action="store_true", help="run nothing")
+    parser.add_argument(
+        "--once", action="store_true", help="those that were unseen, and have mended a rule"
+    )
     options = parser.parse_args()
+    group: Group = "once unseen" if options.once else "unseen"
     sizes = [float(size) for size in options.sizes.split(",")]
     planned = [
         case
-        for case in cases(options.boards.split(","), options.engines.split(","), sizes)
+        for case in cases(options.boards.split(","), options.engines.split(","), sizes, group)
         if any(word in case.name for word in options.only.split(","))
     ]
     if not options.mark:

@@ -34,8 +34,9 @@ Class = Literal[
 ]  # fmt: skip
 Value = int | str
 #: The content of its log. acts: start and end of what delays a due task. begins: only the start.
-#: bursts: start and end of a series of shorter actions.
-Log = Literal["acts", "begins", "bursts"]
+#: bursts: start and end of a series of shorter actions. about: start and end of what delays a due
+#: task by about as much: what comes before and behind it by the kernel's own work is in no log.
+Log = Literal["acts", "begins", "bursts", "about"]
 _FILE = re.compile(r"/[A-Za-z0-9/_.+-]{1,200}")
 
 
@@ -83,6 +84,8 @@ class Fault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: What no answer may name as the cause ({alias} as in the pieces): it is active beside the
     #: fault and delays nothing.
     bystanders: list[str] = []
+    #: It was one of the unseen, and has been used to mend a rule.
+    once_unseen: bool = False
     name: str = ""
 
     def right_answer(self, *, rt: bool) -> Answer:
