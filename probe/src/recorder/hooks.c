@@ -16,6 +16,8 @@
 #define FUNCTIONS_MOST 32
 /* More than a kernel with all its modules has. */
 #define TRACEPOINTS_MOST 8192
+/* At all tracepoints together, the kernel's own among them: with more the list is not known. */
+#define ATTACHED_MOST 2048
 
 #define TRACEPOINT "__tracepoint_"
 /* What calls the programs at a tracepoint. */
@@ -72,7 +74,7 @@ static int compare_addresses(const void *first, const void *second)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* add_hook - add a function that is not the kernel's own; false where it is */
+/* add_hook - describe a function that is not the kernel's own; false where it is */
 static bool add_hook(struct hook *hook, const struct symbol *function, const char *at)
 {
 	int length = (int)strcspn(function->name, "+");
@@ -95,36 +97,55 @@ static bool add_hook(struct hook *hook, const struct symbol *function, const cha
 	return true;
 }
 
-/* read_tracepoints - list what others have at all tracepoints; returns how many, -1: not shown */
-static int read_tracepoints(struct hook *hooks, const struct scan *scan, size_t functions_at)
+/* collect - read what is at all tracepoints; id: which of them. Returns how many functions there
+ * are, -1: not known */
+static int collect(int program, const struct scan *scan, size_t functions_at,
+		   struct symbol *symbols)
 {
 	uint64_t addresses[FUNCTIONS_MOST];
-	struct symbol symbols[HOOKS_MOST * 4];
-	const char *at[HOOKS_MOST * 4];
-	int program = scan->count ? bpf_peek_open() : -1, result = 0;
-	size_t count = 0;
+	int count = 0;
 
-	if (program < 0)
-		return -1;
-	for (size_t i = 0; i < scan->count && result >= 0; i++) {
-		result =
+	for (size_t i = 0; i < scan->count; i++) {
+		int here =
 		    read_functions(program, scan->tracepoints[i].address, functions_at, addresses);
-		for (int j = 0; j < result && count < HOOKS_MOST * 4; j++) {
-			symbols[count] =
-			    (struct symbol){.address = addresses[j], .id = (uint32_t)count};
-			at[count++] = scan->tracepoints[i].name;
-		}
+
+		if (here < 0 || here == FUNCTIONS_MOST || count + here > ATTACHED_MOST)
+			return -1;
+		for (int j = 0; j < here; j++)
+			symbols[count++] =
+			    (struct symbol){.address = addresses[j], .id = (uint32_t)i};
 	}
-	close(program);
-	if (result < 0)
-		return -1;
-	qsort(symbols, count, sizeof(symbols[0]), compare_addresses);
-	if (count && !kallsyms_resolve(symbols, count))
-		return -1;
-	result = 0;
-	for (size_t i = 0; i < count && result < HOOKS_MOST; i++)
-		result += add_hook(&hooks[result], &symbols[i], at[symbols[i].id]);
-	return result;
+	return count;
+}
+
+/* read_tracepoints - list what others have at all tracepoints; returns how many, -1: not known */
+static int read_tracepoints(struct hook *hooks, const struct scan *scan, size_t functions_at)
+{
+	struct symbol *symbols = calloc(ATTACHED_MOST, sizeof(*symbols));
+	int program = scan->count && symbols ? bpf_peek_open() : -1;
+	int attached = program < 0 ? -1 : collect(program, scan, functions_at, symbols);
+	int count = attached < 0 ? -1 : 0;
+
+	if (program >= 0)
+		close(program);
+	if (attached > 0) {
+		qsort(symbols, (size_t)attached, sizeof(*symbols), compare_addresses);
+		if (!kallsyms_resolve(symbols, (size_t)attached))
+			count = -1;
+	}
+	for (int i = 0; i < attached && count >= 0; i++) {
+		struct hook hook;
+
+		if (!add_hook(&hook, &symbols[i], scan->tracepoints[symbols[i].id].name))
+			continue;
+		/* A list that lacks some says nothing of what is not in it. */
+		if (count == HOOKS_MOST)
+			count = -1;
+		else
+			hooks[count++] = hook;
+	}
+	free(symbols);
+	return count;
 }
 
 size_t hooks_read(struct hook *hooks, size_t functions_at, bool *is_listed)
