@@ -224,7 +224,7 @@ static void bpf_stop(struct recorder *recorder)
 	if (engine) {
 		for (size_t i = 0; i < RECORDER_SOURCES; i++)
 			close_fd(engine->links[i]);
-		bpf_hooks_detach(engine);
+		bpf_hooks_close(engine);
 		for (size_t i = 0; i < PROGRAMS_MOST; i++)
 			close_fd(engine->programs[i]);
 		if (engine->memory)

@@ -77,7 +77,7 @@ int bpf_detach(struct recorder *recorder, bool detached)
 
 	if (!detached)
 		return attach_again(recorder);
-	bpf_hooks_detach(engine);
+	bpf_hooks_detach(recorder);
 	/* Entries before exits, so that no exit is missed. */
 	for (size_t i = bpf_source_count; i-- > 0;) {
 		if (engine->links[i] < 0)

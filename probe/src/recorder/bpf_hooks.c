@@ -68,7 +68,7 @@ void bpf_hooks_attach(struct recorder *recorder)
 		int *links = engine->hook_links[i];
 
 		/* What runs BPF programs runs the recorder's, too. */
-		if (hook->is_program)
+		if (hook->is_program || links[0] >= 0)
 			continue;
 		/* Returns before entries: one without its entry is skipped. */
 		links[1] = attach(type, hook->address, AT_RETURN, at_return);
@@ -78,13 +78,28 @@ void bpf_hooks_attach(struct recorder *recorder)
 	}
 }
 
-void bpf_hooks_detach(struct bpf_engine *engine)
+static void close_links(int *links)
 {
-	for (size_t i = 0; i < HOOKS_MOST * 2; i++) {
-		int *link = &engine->hook_links[i / 2][i % 2];
-
-		if (*link >= 0)
-			close(*link);
-		*link = -1;
+	for (size_t i = 0; i < 2; i++) {
+		if (links[i] >= 0)
+			close(links[i]);
+		links[i] = -1;
 	}
+}
+
+void bpf_hooks_detach(struct recorder *recorder)
+{
+	struct bpf_engine *engine = recorder->state;
+
+	/* Who calls notifiers is called only where there are some: it costs nothing elsewhere, and
+	 * the kernel takes long to let go of a function. */
+	for (size_t i = 0; i < recorder->hook_count; i++)
+		if (strcmp(recorder->hooks[i].at, HOOKS_CALLS_RETURNS) != 0)
+			close_links(engine->hook_links[i]);
+}
+
+void bpf_hooks_close(struct bpf_engine *engine)
+{
+	for (size_t i = 0; i < HOOKS_MOST; i++)
+		close_links(engine->hook_links[i]);
 }

@@ -13,7 +13,11 @@ void bpf_hooks_find(struct recorder *recorder, size_t functions_at);
 /* bpf_hooks_attach - time each of them, or as many as the kernel lets */
 void bpf_hooks_attach(struct recorder *recorder);
 
-/* bpf_hooks_detach - let the kernel run nothing at any of them */
-void bpf_hooks_detach(struct bpf_engine *engine);
+/* bpf_hooks_detach - let the kernel run nothing at what others have at tracepoints, until they are
+ * attached again */
+void bpf_hooks_detach(struct recorder *recorder);
+
+/* bpf_hooks_close - end it for all of them */
+void bpf_hooks_close(struct bpf_engine *engine);
 
 #endif
