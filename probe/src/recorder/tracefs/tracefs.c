@@ -248,7 +248,6 @@ static int start(struct recorder *recorder, const struct recorder_plan *plan, ch
 		return fail(text, ENOMEM, "no memory for the recorder");
 	}
 	recorder->engine = &recorder_tracefs;
-	/* It has no stacks, and names no sections by them: nothing asks for the list. */
 	recorder->state = state;
 	error = make_instance(state, plan, text);
 	if (!error)
