@@ -94,6 +94,20 @@ ALWAYS_INLINE void record(struct recorder_bpf_cpu *cpu, __u64 now, __u8 kind, __
 	fill(cpu, reserve(cpu, 1), now, kind, a, b, c, d, e, f);
 }
 
+/* What took less is not recorded: there may be thousands in one softirq, one in each switch. */
+#define SPAN_LEAST_NS 2000
+
+/* record_span - record a function at its end, where it took long, and in which thread */
+ALWAYS_INLINE void record_span(struct recorder_bpf_cpu *cpu, __u64 now, __u8 kind, __u64 since_ns,
+			       __u64 function)
+{
+	__u64 took_ns = now - since_ns;
+
+	if (unlikely(took_ns > SPAN_LEAST_NS))
+		record(cpu, now, kind, 0, 0, bpf_get_current_pid_tgid(),
+		       took_ns >> 32 ? 0xffffffff : took_ns, function, 0);
+}
+
 /* is_watching - whether a program is watched; the verifier drops that code where none is */
 ALWAYS_INLINE bool is_watching(void)
 {

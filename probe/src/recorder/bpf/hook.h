@@ -10,9 +10,6 @@
 
 #include "cpu.h"
 
-/* What took less is not recorded: there may be one in each switch and each system call. */
-#define HOOK_LEAST_NS 2000
-
 struct hlist_node {
 	struct hlist_node *next;
 } KERNEL;
@@ -63,7 +60,7 @@ PROGRAM("kprobe/entry", hook_entry)
 
 PROGRAM("kprobe/return", hook_return)
 {
-	__u64 caller = bpf_get_func_ip(context), took_ns;
+	__u64 caller = bpf_get_func_ip(context);
 	__u64 depth = cpu->hooks_open;
 
 #pragma clang loop unroll(full)
@@ -78,10 +75,7 @@ PROGRAM("kprobe/return", hook_return)
 	if (cpu->hooks[depth].caller != caller)
 		return;
 	cpu->hooks_open = depth;
-	took_ns = now - cpu->hooks[depth].since_ns;
-	if (took_ns > HOOK_LEAST_NS)
-		record(cpu, now, EVENT_HOOK, 0, 0, bpf_get_current_pid_tgid(),
-		       took_ns >> 32 ? 0xffffffff : took_ns, cpu->hooks[depth].function, 0);
+	record_span(cpu, now, EVENT_HOOK, cpu->hooks[depth].since_ns, cpu->hooks[depth].function);
 }
 
 #endif

@@ -5,9 +5,6 @@
 
 #include "cpu.h"
 
-/* A callback of RCU that took less is not recorded: there may be thousands in one softirq. */
-#define CALLBACK_LEAST_NS 2000
-
 /*
  * callback_over - the next callback begins, or none: record the preceding one where it took long
  *
@@ -15,13 +12,12 @@
  */
 ALWAYS_INLINE void callback_over(struct recorder_bpf_cpu *cpu, __u64 next, __u64 now)
 {
-	__u64 function = cpu->callback, took_ns = now - cpu->callback_ns;
+	__u64 function = cpu->callback, since_ns = cpu->callback_ns;
 
 	cpu->callback = next;
 	cpu->callback_ns = now;
-	if (function && unlikely(took_ns > CALLBACK_LEAST_NS))
-		record(cpu, now, EVENT_CALLBACK, 0, 0, bpf_get_current_pid_tgid(),
-		       took_ns >> 32 ? 0xffffffff : took_ns, function, 0);
+	if (function)
+		record_span(cpu, now, EVENT_CALLBACK, since_ns, function);
 }
 
 SECTION("tp_btf/rcu_invoke_callback")
