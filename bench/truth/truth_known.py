@@ -30,17 +30,26 @@ class Acts:
     @classmethod
     def of(cls, events: Sequence[Event], cpu: int, together_ns: int = 0) -> Acts:
         """Return those of a log; what overlaps, or is no further apart, is one stretch."""
+        own = [event for event in events if event.cpu == cpu]
+        start_ns = [event.start_ns for event in own]
+        end_ns = [event.start_ns + event.length_ns for event in own]
+        return cls._joined(start_ns, end_ns, together_ns)
+
+    @classmethod
+    def _joined(cls, start_ns: Sequence[int], end_ns: Sequence[int], together_ns: int) -> Acts:
         found: list[list[int]] = []
-        for event in sorted(
-            (event for event in events if event.cpu == cpu), key=lambda event: event.start_ns
-        ):
-            end = event.start_ns + event.length_ns
-            if found and event.start_ns <= found[-1][1] + together_ns:
+        for start, end in sorted(zip(start_ns, end_ns, strict=True)):
+            if found and start <= found[-1][1] + together_ns:
                 found[-1][1] = max(found[-1][1], end)
             else:
-                found.append([event.start_ns, end])
+                found.append([start, end])
         both = np.array(found, np.int64).reshape(-1, 2)
         return cls(both[:, 0], both[:, 1])
+
+    def either(self, other: Acts) -> Acts:
+        """Return when one of both acted."""
+        start_ns = [*self.start_ns.tolist(), *other.start_ns.tolist()]
+        return self._joined(start_ns, [*self.end_ns.tolist(), *other.end_ns.tolist()], 0)
 
     def within(self, start_ns: Int64s, end_ns: Int64s) -> Int64s:
         """Return for how long it acted in each of [start, end); int64 ns, shape (n,)."""
@@ -87,7 +96,8 @@ def known(log: FaultLog, samples: CpuSamples, threshold_ns: int) -> Known:
         raise ValueError("no activation was late")
     due = samples.due_ns
     run = due + np.maximum(samples.latency_ns, 0)
-    acted = acts.within(due, run) - taken.within(due, run)
+    # What others took beyond the acts, as while they had the CPU, is no part of them.
+    acted = acts.either(taken).within(due, run) - taken.within(due, run)
     usual = acted[control].mean() if control.any() else 0.0
     usual_latency = samples.latency_ns[control].mean() if control.any() else 0.0
     excess = float((samples.latency_ns[late] - usual_latency).sum())

@@ -57,6 +57,13 @@ def test_what_interrupts_took_out_of_an_act_is_not_the_causes() -> None:
     assert known(log, samples(10, 10, 110), 50_000).acted_ns == {2: 55_000}
 
 
+def test_what_others_took_while_it_did_not_act_is_taken_from_nothing() -> None:
+    """A thread that others displaced reads the clock before and after, and logs both its parts."""
+    acts = [Event(2 * MS, 20_000, 0), Event(2 * MS + 50_000, 40_000, 0)]
+    log = FaultLog(use("rt-task"), acts, taken=[Event(2 * MS + 15_000, 40_000, 0)])
+    assert known(log, samples(10, 10, 110), 50_000).acted_ns == {2: 15_000 + 35_000}
+
+
 def test_a_cause_that_acts_all_the_time_is_ordinary() -> None:
     log = FaultLog(use("irqs-off"), [Event(0, 100 * MS, 0)])
     assert known(log, samples(10, 10, 110, 10), 50_000).share == pytest.approx(1.0)

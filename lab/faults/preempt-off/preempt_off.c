@@ -8,7 +8,7 @@ static void act(void)
 
 	preempt_disable();
 	start_ns = ktime_get_ns();
-	end_ns = fault_busy(start_ns + fault_size_ns(), cpu);
+	end_ns = fault_busy_since(start_ns, start_ns + fault_size_ns(), cpu);
 	preempt_enable();
 	fault_log(start_ns, end_ns, cpu);
 }

@@ -20,7 +20,8 @@ static void slow(struct rcu_head *unused)
 {
 	u64 start_ns = ktime_get_ns();
 
-	fault_log(start_ns, fault_busy(start_ns + fault_size_ns(), smp_processor_id()),
+	fault_log(start_ns,
+		  fault_busy_since(start_ns, start_ns + fault_size_ns(), smp_processor_id()),
 		  smp_processor_id());
 	atomic_dec(&pending);
 }

@@ -18,7 +18,7 @@ int main(int argc, char **argv)
 	fault_switches_open(&switches, cpu);
 	while (fault_wait(&fault)) {
 		uint64_t start_ns = fault_now();
-		uint64_t end_ns = fault_busy(&fault, start_ns + size_ns, cpu);
+		uint64_t end_ns = fault_busy_since(&fault, start_ns, start_ns + size_ns, cpu);
 
 		/* The kernel tells of a stretch when it is over: of this one the next time. */
 		if (switches.page)

@@ -86,21 +86,28 @@ static inline u64 fault_spin(u64 end_ns)
 	return now_ns;
 }
 
-/* fault_busy - the same where interrupts may come: what they take is logged, and is not ours */
-static inline u64 fault_busy(u64 end_ns, u32 on_cpu)
+/* fault_busy_since - the same where interrupts may come: what they take is logged, and is not ours.
+ * start_ns: the reading of the clock that the act begins with
+ */
+static inline u64 fault_busy_since(u64 start_ns, u64 end_ns, u32 on_cpu)
 {
 	static u64 least_ns = U64_MAX;
-	u64 before_ns = ktime_get_ns(), now_ns = before_ns;
+	u64 before_ns = start_ns, now_ns;
 
-	while (now_ns < end_ns) {
+	do {
 		cpu_relax();
 		now_ns = ktime_get_ns();
 		least_ns = min(least_ns, now_ns - before_ns);
 		if (now_ns - before_ns > least_ns + FAULT_GAP_NS)
 			fault_note(before_ns, now_ns - least_ns, on_cpu, true);
 		before_ns = now_ns;
-	}
+	} while (now_ns < end_ns);
 	return now_ns;
+}
+
+static inline u64 fault_busy(u64 end_ns, u32 on_cpu)
+{
+	return fault_busy_since(ktime_get_ns(), end_ns, on_cpu);
 }
 
 static inline u64 fault_size_ns(void)

@@ -127,13 +127,16 @@ static inline void fault_log(struct fault *fault, uint64_t start_ns, uint64_t en
 	fault_note(fault, start_ns, end_ns, cpu, false);
 }
 
-/* fault_busy - until that time; what interrupts take meanwhile is logged, and is not ours */
-static inline uint64_t fault_busy(struct fault *fault, uint64_t end_ns, uint64_t cpu)
+/* fault_busy_since - until that time; what interrupts take meanwhile is logged, and is not ours.
+ * start_ns: the reading of the clock that the act begins with
+ */
+static inline uint64_t fault_busy_since(struct fault *fault, uint64_t start_ns, uint64_t end_ns,
+					uint64_t cpu)
 {
 	static uint64_t least_ns = UINT64_MAX;
-	uint64_t before_ns = fault_now(), now_ns = before_ns;
+	uint64_t before_ns = start_ns, now_ns;
 
-	while (now_ns < end_ns) {
+	do {
 		now_ns = fault_now();
 		if (now_ns - before_ns < least_ns)
 			least_ns = now_ns - before_ns;
@@ -143,8 +146,13 @@ static inline uint64_t fault_busy(struct fault *fault, uint64_t end_ns, uint64_t
 			now_ns = fault_now();
 		}
 		before_ns = now_ns;
-	}
+	} while (now_ns < end_ns);
 	return now_ns;
+}
+
+static inline uint64_t fault_busy(struct fault *fault, uint64_t end_ns, uint64_t cpu)
+{
+	return fault_busy_since(fault, fault_now(), end_ns, cpu);
 }
 
 /* fault_random - of the numbers below `below`; SplitMix64 as in fault_module.h */

@@ -15,6 +15,8 @@
 #include "fault_program.h"
 
 #define FAULT_SWITCH_PAGES 64u
+/* A stretch, and what others took of the way into it and out of it. */
+#define FAULT_SWITCH_NOTES 3
 
 struct fault_switches {
 	struct perf_event_mmap_page *page; /* NULL: the kernel does not tell */
@@ -23,7 +25,8 @@ struct fault_switches {
 	uint64_t in_ns;
 	/* Of the last act: its first reading of the clock and its last. */
 	uint64_t first_ns, last_ns;
-	uint64_t least_in_ns, least_out_ns, least_record_ps;
+	/* The shortest so far: the ways, and what is done for a record, by how much it notes. */
+	uint64_t least_in_ns, least_out_ns, least_record_ns[FAULT_SWITCH_NOTES + 1];
 };
 
 /* PERF_RECORD_SWITCH_CPU_WIDE with PERF_SAMPLE_TID and PERF_SAMPLE_TIME. */
@@ -53,7 +56,9 @@ static inline void fault_switches_open(struct fault_switches *switches, uint64_t
 	switches->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	switches->thread = (uint32_t)syscall(SYS_gettid);
 	switches->page = NULL;
-	switches->least_in_ns = switches->least_out_ns = switches->least_record_ps = UINT64_MAX;
+	switches->least_in_ns = switches->least_out_ns = UINT64_MAX;
+	for (int i = 0; i <= FAULT_SWITCH_NOTES; i++)
+		switches->least_record_ns[i] = UINT64_MAX;
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -63,34 +68,53 @@ static inline void fault_switches_open(struct fault_switches *switches, uint64_t
 		switches->page = map;
 }
 
-/* fault_switches_taken - what others took of a stretch that usually lasts so long.
- * Its own length varies a little, and more on a slow CPU; an interrupt takes more than that.
+/* fault_switches_part - of an act that is no busy loop; what it took longer than the shortest so
+ * far was taken by others. Its own length varies, and more on a slow CPU.
  */
-static inline void fault_switches_taken(struct fault *fault, uint64_t usual_ns, uint64_t start_ns,
-					uint64_t end_ns, uint64_t cpu)
-{
-	if (end_ns - start_ns > usual_ns + usual_ns / 2)
-		fault_note(fault, start_ns + usual_ns, end_ns, cpu, true);
-}
-
-/* fault_switches_way - into an act or out of it */
-static inline void fault_switches_way(struct fault *fault, uint64_t *least_ns, uint64_t start_ns,
-				      uint64_t end_ns, uint64_t cpu)
+static inline void fault_switches_part(struct fault *fault, uint64_t *least_ns, uint64_t start_ns,
+				       uint64_t end_ns, uint64_t cpu)
 {
 	if (end_ns - start_ns < *least_ns)
 		*least_ns = end_ns - start_ns;
-	fault_switches_taken(fault, *least_ns, start_ns, end_ns, cpu);
+	if (end_ns - start_ns > *least_ns + *least_ns / 2 + FAULT_GAP_NS)
+		fault_note(fault, start_ns + *least_ns, end_ns, cpu, true);
 }
 
-/* fault_switches_act - a stretch between two switches, and the act in it if that is known */
+/* fault_switches_is_act - whether a stretch between two switches is an act, or a part of one that
+ * others interrupted; what is shorter otherwise is the wait for the next
+ */
+static inline bool fault_switches_is_act(const struct fault_switches *switches, uint64_t least_ns,
+					 uint64_t out_ns)
+{
+	return switches->in_ns &&
+	       (out_ns - switches->in_ns >= least_ns ||
+		(switches->in_ns < switches->last_ns && out_ns > switches->first_ns));
+}
+
+/* fault_switches_act - a stretch between two switches, and the act's ways in it */
 static inline void fault_switches_act(struct fault_switches *switches, struct fault *fault,
 				      uint64_t out_ns, uint64_t cpu)
 {
 	fault_log(fault, switches->in_ns, out_ns, cpu);
 	if (switches->first_ns < switches->in_ns || switches->last_ns > out_ns)
 		return;
-	fault_switches_way(fault, &switches->least_in_ns, switches->in_ns, switches->first_ns, cpu);
-	fault_switches_way(fault, &switches->least_out_ns, switches->last_ns, out_ns, cpu);
+	fault_switches_part(fault, &switches->least_in_ns, switches->in_ns, switches->first_ns,
+			    cpu);
+	fault_switches_part(fault, &switches->least_out_ns, switches->last_ns, out_ns, cpu);
+}
+
+static inline void fault_switches_record(struct fault_switches *switches, struct fault *fault,
+					 const struct fault_switch *record, uint64_t least_ns,
+					 uint64_t cpu)
+{
+	if (record->header.type != PERF_RECORD_SWITCH_CPU_WIDE ||
+	    !(record->header.misc & PERF_RECORD_MISC_SWITCH_OUT))
+		return;
+	if (record->other == switches->thread)
+		switches->in_ns = record->time_ns;
+	else if (record->thread == switches->thread &&
+		 fault_switches_is_act(switches, least_ns, record->time_ns))
+		fault_switches_act(switches, fault, record->time_ns, cpu);
 }
 
 /* fault_switches_log - each stretch that is over; shorter ones were no act.
@@ -104,41 +128,24 @@ static inline void fault_switches_log(struct fault_switches *switches, struct fa
 	uint64_t mask = FAULT_SWITCH_PAGES * switches->page_bytes - 1;
 	uint64_t head = __atomic_load_n(&switches->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t at = switches->page->data_tail;
-	uint64_t begun_ns = now_ns, records = 0;
 
 	while (at < head) {
 		struct fault_switch record;
+		uint64_t before_ns = now_ns, noted = fault->count;
 
 		/* Records are multiples of 8 bytes: what goes on at the ring's begin does so at
 		 * one. */
 		for (size_t i = 0; i < sizeof(record); i += 8)
 			memcpy((char *)&record + i, data + ((at + i) & mask), 8);
 		at += record.header.size;
-		records++;
-		if (record.header.type != PERF_RECORD_SWITCH_CPU_WIDE ||
-		    !(record.header.misc & PERF_RECORD_MISC_SWITCH_OUT))
-			continue;
-		if (record.other == switches->thread)
-			switches->in_ns = record.time_ns;
-		else if (record.thread == switches->thread && switches->in_ns &&
-			 record.time_ns - switches->in_ns >= least_ns) {
-			now_ns = fault_now();
-			fault_switches_act(switches, fault, record.time_ns, cpu);
-			begun_ns += fault_now() - now_ns;
-		}
+		fault_switches_record(switches, fault, &record, least_ns, cpu);
+		now_ns = fault_now();
+		fault_switches_part(fault, &switches->least_record_ns[fault->count - noted],
+				    before_ns, now_ns, cpu);
 	}
 	__atomic_store_n(&switches->page->data_tail, at, __ATOMIC_RELEASE);
-	now_ns = fault_now();
-	if (records) {
-		uint64_t each_ps = (now_ns - begun_ns) * 1000 / records;
-
-		if (each_ps < switches->least_record_ps)
-			switches->least_record_ps = each_ps;
-		fault_switches_taken(fault, switches->least_record_ps * records / 1000, begun_ns,
-				     now_ns, cpu);
-	}
 	switches->first_ns = first_ns;
-	switches->last_ns = fault_now();
+	switches->last_ns = now_ns;
 }
 
 #endif

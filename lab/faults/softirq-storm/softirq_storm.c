@@ -17,7 +17,8 @@ static void tasklet(struct tasklet_struct *unused)
 {
 	u64 start_ns = ktime_get_ns();
 
-	fault_log(start_ns, fault_busy(start_ns + fault_size_ns() / TASKLETS, cpu), cpu);
+	fault_log(start_ns, fault_busy_since(start_ns, start_ns + fault_size_ns() / TASKLETS, cpu),
+		  cpu);
 }
 
 static enum hrtimer_restart queue(struct hrtimer *unused)
