@@ -214,6 +214,27 @@ def test_a_kernel_that_talks_meanwhile_damages_no_answer(
     assert (tmp_path / "file").read_bytes() == data
 
 
+def test_an_answer_that_is_damaged_again_and_again_is_requested_until_it_is_whole(
+    one_line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whylate.boards.console.worker.SILENCE_S", 0.2)
+    left = 0
+
+    def damage(data: bytes) -> bytes:
+        nonlocal left
+        if left and b"|ok|" in data:
+            left -= 1
+            return data.replace(b"|ok|", b"|abcd0123\r\nok|")
+        return data
+
+    with opened(one_line) as shell:
+        one_line.channel.down = damage
+        left = 10
+        assert shell.run(["echo", "on"]).output == b"on\n"
+        one_line.channel.down = unchanged
+    assert left == 0
+
+
 def test_a_kernel_that_talks_in_every_long_answer_makes_the_answers_shorter(
     one_line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,8 @@ LONGEST_LINE = 4000
 #: After this much silence a request is repeated, then after twice as much ….
 SILENCE_S = 2.0
 TRIES = 4
+#: How often one is whose answers come, but damaged by what the kernel prints.
+DAMAGED_TRIES = 16
 #: How long a worker may take to exit.
 END_S = 5.0
 #: How long a board that keeps printing may leave a request unanswered.
@@ -167,12 +169,19 @@ class Worker:
     def _ask(self, command: str, answer_s: float, tries: int) -> tuple[str, bytes]:
         token = secrets.token_hex(5)
         silence_s = SILENCE_S
+        deadline = time.monotonic() + tries * answer_s
         self.listener.clear()
-        for _ in range(tries):
+        unanswered = damaged = 0
+        while unanswered < tries and damaged < DAMAGED_TRIES and time.monotonic() < deadline:
+            before = self.listener.raw().count(token.encode())
             answer = self._request_once(token, command, silence_s, answer_s, lines=False)
             if answer is not None:
                 return token, answer
-            silence_s *= 2
+            if self.listener.raw().count(token.encode()) > before:
+                damaged += 1
+            else:
+                unanswered += 1
+                silence_s *= 2
         raise BoardError(f"the shell on the console does not answer{self.listener.last_words()}")
 
     def attempt(self, command: str, silence_s: float, within_s: float) -> bytes | None:
