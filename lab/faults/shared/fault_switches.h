@@ -15,7 +15,9 @@
 #include "fault_program.h"
 
 #define FAULT_SWITCH_PAGES 64u
-/* A stretch, and what others took of the way into it and out of it. */
+/* So many records are looked at between two readings of the clock, which is slow on some boards. */
+#define FAULT_SWITCH_RECORDS 16
+/* What an act logs: a stretch, and what others took of the way into it and out of it. */
 #define FAULT_SWITCH_NOTES 3
 
 struct fault_switches {
@@ -25,8 +27,10 @@ struct fault_switches {
 	uint64_t in_ns;
 	/* Of the last act: its first reading of the clock and its last. */
 	uint64_t first_ns, last_ns;
-	/* The shortest so far: the ways, and what is done for a record, by how much it notes. */
-	uint64_t least_in_ns, least_out_ns, least_record_ns[FAULT_SWITCH_NOTES + 1];
+	/* The shortest so far: the ways, so many records, and acts that log so much. */
+	uint64_t least_in_ns, least_out_ns;
+	uint64_t least_records_ns[FAULT_SWITCH_RECORDS + 1],
+	    least_logged_ns[FAULT_SWITCH_NOTES + 1];
 };
 
 /* PERF_RECORD_SWITCH_CPU_WIDE with PERF_SAMPLE_TID and PERF_SAMPLE_TIME. */
@@ -57,8 +61,8 @@ static inline void fault_switches_open(struct fault_switches *switches, uint64_t
 	switches->thread = (uint32_t)syscall(SYS_gettid);
 	switches->page = NULL;
 	switches->least_in_ns = switches->least_out_ns = UINT64_MAX;
-	for (int i = 0; i <= FAULT_SWITCH_NOTES; i++)
-		switches->least_record_ns[i] = UINT64_MAX;
+	memset(switches->least_records_ns, 0xFF, sizeof(switches->least_records_ns));
+	memset(switches->least_logged_ns, 0xFF, sizeof(switches->least_logged_ns));
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -103,18 +107,28 @@ static inline void fault_switches_act(struct fault_switches *switches, struct fa
 	fault_switches_part(fault, &switches->least_out_ns, switches->last_ns, out_ns, cpu);
 }
 
-static inline void fault_switches_record(struct fault_switches *switches, struct fault *fault,
-					 const struct fault_switch *record, uint64_t least_ns,
-					 uint64_t cpu)
+/* fault_switches_ends_act - note when the thread begins; true: the record is an act's end */
+static inline bool fault_switches_ends_act(struct fault_switches *switches,
+					   const struct fault_switch *record, uint64_t least_ns)
 {
 	if (record->header.type != PERF_RECORD_SWITCH_CPU_WIDE ||
 	    !(record->header.misc & PERF_RECORD_MISC_SWITCH_OUT))
-		return;
+		return false;
 	if (record->other == switches->thread)
 		switches->in_ns = record->time_ns;
-	else if (record->thread == switches->thread &&
-		 fault_switches_is_act(switches, least_ns, record->time_ns))
-		fault_switches_act(switches, fault, record->time_ns, cpu);
+	return record->thread == switches->thread &&
+	       fault_switches_is_act(switches, least_ns, record->time_ns);
+}
+
+/* fault_switches_done - with a part of the work that began at since_ns; returns when the next does
+ */
+static inline uint64_t fault_switches_done(struct fault *fault, uint64_t *least_ns,
+					   uint64_t since_ns, uint64_t cpu)
+{
+	uint64_t noted = fault->count, now_ns = fault_now();
+
+	fault_switches_part(fault, least_ns, since_ns, now_ns, cpu);
+	return fault->count == noted ? now_ns : fault_now();
 }
 
 /* fault_switches_log - each stretch that is over; shorter ones were no act.
@@ -128,22 +142,35 @@ static inline void fault_switches_log(struct fault_switches *switches, struct fa
 	uint64_t mask = FAULT_SWITCH_PAGES * switches->page_bytes - 1;
 	uint64_t head = __atomic_load_n(&switches->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t at = switches->page->data_tail;
+	int records = 0;
 
 	while (at < head) {
 		struct fault_switch record;
-		uint64_t before_ns = now_ns, noted = fault->count;
 
 		/* Records are multiples of 8 bytes: what goes on at the ring's begin does so at
 		 * one. */
 		for (size_t i = 0; i < sizeof(record); i += 8)
 			memcpy((char *)&record + i, data + ((at + i) & mask), 8);
 		at += record.header.size;
-		fault_switches_record(switches, fault, &record, least_ns, cpu);
-		now_ns = fault_now();
-		fault_switches_part(fault, &switches->least_record_ns[fault->count - noted],
-				    before_ns, now_ns, cpu);
+		records++;
+		if (fault_switches_ends_act(switches, &record, least_ns)) {
+			uint64_t noted;
+
+			now_ns = fault_switches_done(fault, &switches->least_records_ns[records],
+						     now_ns, cpu);
+			noted = fault->count;
+			fault_switches_act(switches, fault, record.time_ns, cpu);
+			now_ns = fault_switches_done(
+			    fault, &switches->least_logged_ns[fault->count - noted], now_ns, cpu);
+			records = 0;
+		} else if (records == FAULT_SWITCH_RECORDS) {
+			now_ns = fault_switches_done(fault, &switches->least_records_ns[records],
+						     now_ns, cpu);
+			records = 0;
+		}
 	}
 	__atomic_store_n(&switches->page->data_tail, at, __ATOMIC_RELEASE);
+	now_ns = fault_switches_done(fault, &switches->least_records_ns[records], now_ns, cpu);
 	switches->first_ns = first_ns;
 	switches->last_ns = now_ns;
 }
