@@ -27,6 +27,8 @@ SETTINGS = {
     "/sys/kernel/mm/transparent_hugepage/defrag": "never",
     "/proc/sys/vm/dirty_writeback_centisecs": "499",
 }
+#: Changed while the recorder is detached or attached.
+EXPEDITED = Path("/sys/kernel/rcu_expedited")
 MARK = "WHYLATE_TEST_RUN"
 
 pytestmark = [
@@ -189,6 +191,22 @@ def check_recording(directory: Path) -> bool:
     assert not journal.exists()
     assert open_recording(directory).manifest == recording.manifest
     return bool(recording.samples and recording.samples[0].activation.size)
+
+
+def test_killed_while_the_recorder_is_switched_grace_periods_are_no_longer_expedited(
+    tmp_path: Path, settings_before: dict[str, str]
+) -> None:
+    if not EXPEDITED.exists() or EXPEDITED.read_text().strip() != "0":
+        pytest.skip("this kernel expedites grace periods always, or never")
+    mark = uuid.uuid4().hex
+    host = start(tmp_path / "r", mark)
+    wait_for_samples(tmp_path / "r" / "journal")
+    # As the probe sets it, for a few milliseconds.
+    EXPEDITED.write_text("1")
+    assert kill("probe", host, mark)
+    host.wait(30)
+    wait_until_as_found(settings_before, mark)
+    assert EXPEDITED.read_text().strip() == "0"
 
 
 def test_a_run_that_still_goes_on_is_not_recovered(

@@ -158,6 +158,7 @@ def test_without_it_nothing_is_recorded_and_explain_says_so(tmp_path: Path) -> N
 
 
 STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"
+EXPEDITED = Path("/sys/kernel/rcu_expedited")
 
 
 def test_every_manifest_has_what_an_event_costs_and_what_gathering_took(recorded: Path) -> None:
@@ -203,6 +204,7 @@ def test_where_all_programs_are_measured_the_cost_is_that_of_the_whole_run(tmp_p
 @pytest.mark.parametrize("engine", ["bpf", "tracefs"])
 def test_nothing_is_recorded_while_it_is_detached(tmp_path: Path, engine: Engine) -> None:
     detach = DetachPlan(block_ns=500_000_000, every=4, blocks=[1, 4, 5, 6, 10])
+    expedited = EXPEDITED.read_text()
     plan = RunPlan(
         workload=Wakeup(
             duration_ns=6_000_000_000,
@@ -245,3 +247,4 @@ def test_nothing_is_recorded_while_it_is_detached(tmp_path: Path, engine: Engine
     assert sum(cpu.seen + cpu.overrun for cpu in manifest.cpus) == table.num_rows
     last = report.detached[-1]
     assert any(window.due_ns > last.until_ns for window in windows)
+    assert EXPEDITED.read_text() == expedited

@@ -2,15 +2,22 @@
 #include "detaching.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
+#include "failure.h"
+#include "guardian/guardian.h"
+#include "small_file.h"
 #include "thread.h"
 #include "wire/send.h"
 
 /* Programs that run while the last of them is detached may still count an event. */
 #define SETTLE_NS (5 * (uint64_t)NS_PER_MS)
+
+#define EXPEDITED "/sys/kernel/rcu_expedited"
 
 int detaching_request(struct detaching *detaching, const struct wire_detach *request)
 {
@@ -66,11 +73,49 @@ static bool wait_until(struct detaching *detaching, uint64_t time_ns)
 	return !stop;
 }
 
+/*
+ * find_expedited - open the kernel's setting that makes it hurry with RCU grace periods
+ *
+ * Before a program is attached where none was, the kernel waits until one has ended
+ * (synchronize_rcu() in tracepoint_add_func()). The kernel thread that ends it is SCHED_OTHER:
+ * beside loads that took tens of milliseconds, and up to 20 s. An expedited one needs no such
+ * thread, but interrupts the CPUs, so it is asked for only while the recorder is being switched.
+ * The guardian notes the setting before it is changed. A kernel whose real-time setting
+ * (rcu_normal) comes before it does not hurry.
+ */
+static void find_expedited(struct detaching *detaching, struct guardian *guardian)
+{
+	char text[FAILURE_TEXT];
+
+	detaching->expedited_fd = -1;
+	if (!small_file_line(AT_FDCWD, EXPEDITED, text, sizeof(text)) || strcmp(text, "0") != 0 ||
+	    guardian_set(guardian, EXPEDITED, "0", text))
+		return;
+	detaching->expedited_fd = open(EXPEDITED, O_WRONLY | O_CLOEXEC);
+}
+
+static void expedite(const struct detaching *detaching, bool on)
+{
+	/* Where it fails, switching takes as long as it takes. */
+	if (detaching->expedited_fd >= 0 &&
+	    pwrite(detaching->expedited_fd, on ? "1" : "0", 1, 0) != 1)
+		return;
+}
+
+/* detach - detach the recorder or attach it again; returns 0 or an errno */
+static int detach(const struct detaching *detaching, bool detached)
+{
+	int error;
+
+	expedite(detaching, true);
+	error = detaching->recorder->engine->detach(detaching->recorder, detached);
+	expedite(detaching, false);
+	return error;
+}
+
 /* carry_out - detach and attach for one stretch; false: no more is to be done */
 static bool carry_out(struct detaching *detaching, struct detached *stretch)
 {
-	const struct recorder_engine *engine = detaching->recorder->engine;
-
 	int error;
 
 	if (!wait_until(detaching, stretch->due_ns))
@@ -79,12 +124,12 @@ static bool carry_out(struct detaching *detaching, struct detached *stretch)
 	if (clock_ns() >= stretch->end_ns)
 		return true;
 	atomic_store(&stretch->begin_ns, clock_ns());
-	stretch->error = engine->detach(detaching->recorder, true);
+	stretch->error = detach(detaching, true);
 	atomic_store(&stretch->from_ns, clock_ns());
 	if (!wait_until(detaching, stretch->end_ns))
 		return false;
 	atomic_store(&stretch->to_ns, clock_ns());
-	error = engine->detach(detaching->recorder, false);
+	error = detach(detaching, false);
 	if (!stretch->error)
 		stretch->error = error;
 	atomic_store(&stretch->until_ns, clock_ns());
@@ -104,6 +149,8 @@ static void *thread_main(void *argument)
 /* release - forget the workload; the next one is not detached unless that is requested again */
 static void release(struct detaching *detaching)
 {
+	if (detaching->expedited_fd >= 0)
+		close(detaching->expedited_fd);
 	free(detaching->stretches);
 	detaching->stretches = NULL;
 	detaching->stretch_count = 0;
@@ -116,11 +163,8 @@ static void release(struct detaching *detaching)
  *
  * As SCHED_OTHER it may wait for seconds, and then the blocks are over before it switches. The
  * starting thread sets it: a new thread may have to wait as long before it runs at all. To switch
- * is little work: about a millisecond of its own. What remains: before a program is attached where
- * none was, the kernel waits until an RCU grace period has ended (synchronize_rcu() in
- * tracepoint_add_func()), and the kernel thread that ends it is SCHED_OTHER. Beside loads that took
- * tens of milliseconds, and up to 20 s. Where the priority is refused, the measuring threads have
- * none either.
+ * is little work: about a millisecond of its own. Where the priority is refused, the measuring
+ * threads have none either.
  */
 static void set_priority(pthread_t thread, int priority)
 {
@@ -130,8 +174,8 @@ static void set_priority(pthread_t thread, int priority)
 		pthread_setschedparam(thread, SCHED_FIFO, &param);
 }
 
-int detaching_start(struct detaching *detaching, struct recorder *recorder, uint64_t start_ns,
-		    int priority)
+int detaching_start(struct detaching *detaching, struct recorder *recorder,
+		    struct guardian *guardian, uint64_t start_ns, int priority)
 {
 	pthread_condattr_t monotonic;
 	int error;
@@ -143,6 +187,7 @@ int detaching_start(struct detaching *detaching, struct recorder *recorder, uint
 		return error;
 	detaching->recorder = recorder;
 	detaching->stop = false;
+	find_expedited(detaching, guardian);
 	pthread_mutex_init(&detaching->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

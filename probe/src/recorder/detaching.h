@@ -18,6 +18,7 @@
 #include "engine.h"
 #include "wire/messages.h"
 
+struct guardian;
 struct sender;
 
 /* A stretch of blocks in which it is detached. Its times are set as they come; 0: not yet. */
@@ -48,6 +49,7 @@ struct detaching {
 	size_t stretch_count;
 	size_t sent; /* of them, and what was skipped before the last of these */
 	pthread_t thread;
+	int expedited_fd;     /* of the kernel's setting; -1: it is left alone */
 	pthread_mutex_t lock; /* of stop */
 	pthread_cond_t stopped;
 	bool stop;
@@ -59,8 +61,8 @@ int detaching_request(struct detaching *detaching, const struct wire_detach *req
 /* detaching_start - begin, for a workload whose first activation is due at start_ns, in a thread of
  * SCHED_FIFO with that priority; 0: SCHED_OTHER. Returns 0, or an errno, and then the recorder
  * stays attached. */
-int detaching_start(struct detaching *detaching, struct recorder *recorder, uint64_t start_ns,
-		    int priority);
+int detaching_start(struct detaching *detaching, struct recorder *recorder,
+		    struct guardian *guardian, uint64_t start_ns, int priority);
 
 /* detaching_count - count events, after each gather */
 void detaching_count(struct detaching *detaching);

@@ -99,7 +99,7 @@ void windows_go(struct wakeup_windows *windows, int priority)
 		flight->detaching.count = 0;
 		return;
 	}
-	error = detaching_start(&flight->detaching, &flight->recorder,
+	error = detaching_start(&flight->detaching, &flight->recorder, flight->guardian,
 				windows->threads->cpus[0].start_ns, priority);
 	if (error)
 		send_note(flight->sender, "not-detached",
