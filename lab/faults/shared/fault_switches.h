@@ -25,13 +25,10 @@ struct fault_switches {
 	size_t page_bytes;
 	uint32_t thread;
 	uint64_t in_ns;
-	bool from_thread; /* and not from the idle one */
 	/* Of the last act: its first reading of the clock and its last. */
 	uint64_t first_ns, last_ns;
-	/* The shortest so far: the ways, of which the one in is longer if it takes the CPU from
-	 * another thread, so many records, and acts that log so much.
-	 */
-	uint64_t least_in_ns[2], least_out_ns;
+	/* The shortest so far: the ways, so many records, and acts that log so much. */
+	uint64_t least_in_ns, least_out_ns;
 	uint64_t least_records_ns[FAULT_SWITCH_RECORDS + 1],
 	    least_logged_ns[FAULT_SWITCH_NOTES + 1];
 };
@@ -63,7 +60,7 @@ static inline void fault_switches_open(struct fault_switches *switches, uint64_t
 	switches->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	switches->thread = (uint32_t)syscall(SYS_gettid);
 	switches->page = NULL;
-	switches->least_in_ns[0] = switches->least_in_ns[1] = switches->least_out_ns = UINT64_MAX;
+	switches->least_in_ns = switches->least_out_ns = UINT64_MAX;
 	memset(switches->least_records_ns, 0xFF, sizeof(switches->least_records_ns));
 	memset(switches->least_logged_ns, 0xFF, sizeof(switches->least_logged_ns));
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -105,8 +102,8 @@ static inline void fault_switches_act(struct fault_switches *switches, struct fa
 	fault_log(fault, switches->in_ns, out_ns, cpu);
 	if (switches->first_ns < switches->in_ns || switches->last_ns > out_ns)
 		return;
-	fault_switches_part(fault, &switches->least_in_ns[switches->from_thread], switches->in_ns,
-			    switches->first_ns, cpu);
+	fault_switches_part(fault, &switches->least_in_ns, switches->in_ns, switches->first_ns,
+			    cpu);
 	fault_switches_part(fault, &switches->least_out_ns, switches->last_ns, out_ns, cpu);
 }
 
@@ -117,10 +114,8 @@ static inline bool fault_switches_ends_act(struct fault_switches *switches,
 	if (record->header.type != PERF_RECORD_SWITCH_CPU_WIDE ||
 	    !(record->header.misc & PERF_RECORD_MISC_SWITCH_OUT))
 		return false;
-	if (record->other == switches->thread) {
+	if (record->other == switches->thread)
 		switches->in_ns = record->time_ns;
-		switches->from_thread = record->thread != 0;
-	}
 	return record->thread == switches->thread &&
 	       fault_switches_is_act(switches, least_ns, record->time_ns);
 }
