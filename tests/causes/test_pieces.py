@@ -352,9 +352,9 @@ def test_a_lower_priority_thread_that_is_chosen_meanwhile_is_throttling() -> Non
     assert ("throttling", "logger ran instead", 500) in pieces_of(pieces)
 
 
-def late_interrupt(*stack: Event) -> Window:
+def late_interrupt(*stack: Event, ran: Event | None = None) -> Window:
     return window(
-        switch(-400, 20, "make"),
+        ran or switch(-400, 20, "make"),
         *stack,
         event(700, Kind.VECTOR_ENTRY, name="local_timer"),
         event(750, Kind.VECTOR_EXIT, name="local_timer"),
@@ -384,6 +384,29 @@ def test_a_late_interrupt_needs_proof_that_interrupts_were_off() -> None:
     )
     for stacks in ([shows(None)], []):
         assert pieces_of(cut_window(late_interrupt(*stacks)))[0] == ("unexplained", "in make", 700)
+
+
+@pytest.mark.parametrize(
+    ("ran", "below", "expected"),
+    [
+        (switch(-400, 20, "make"), (), ("interrupts disabled", "", 700)),
+        (switch(-400, 20, "hog", PRIO), (), ("thread", "hog", 700)),
+        # A function that can be named is more of use, whoever called it.
+        (
+            switch(-400, 20, "hog", PRIO),
+            ("flush_it+0x9/0x20 [drv]",),
+            ("interrupts disabled", "flush_it [drv]", 700),
+        ),
+    ],
+    ids=["less urgent", "more urgent", "a function"],
+)
+def test_a_more_urgent_thread_has_the_cpu_also_where_nobody_knows_why_interrupts_were_off(
+    ran: Event, below: tuple[str, ...], expected: tuple[str, str, int]
+) -> None:
+    stack = event(710, Kind.STACK, name="timer", enabled=True,
+                  stack=("_raw_spin_unlock_irqrestore+0x1b/0x40", *below),
+                  )  # fmt: skip
+    assert pieces_of(cut_window(late_interrupt(stack, ran=ran)))[0] == expected
 
 
 def test_nothing_shows_what_holds_a_thread_up_on_its_way_to_sleep() -> None:

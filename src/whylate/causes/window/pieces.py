@@ -463,7 +463,12 @@ class _Rule:
             return Cause.INTERRUPTS_DISABLED, LONG_SWITCH if in_switch else f"in {thread.name}"
         # Where it was not late enough for a stack there is the innermost function alone.
         function = place_in(stack) or innermost_function(stack, OF_UNLOCKING)
-        return Cause.INTERRUPTS_DISABLED, "" if function in OF_UNLOCKING else function
+        if function not in OF_UNLOCKING:
+            return Cause.INTERRUPTS_DISABLED, function
+        # Nobody knows for whom; but the CPU was that thread's, with interrupts or without.
+        if thread is not None and self._would_wait_for(thread):
+            return Cause.THREAD, thread.name
+        return Cause.INTERRUPTS_DISABLED, ""
 
     def _went_to_sleep(self) -> bool:
         """Whether its timer came as it switched interrupts on again, having set that timer.
