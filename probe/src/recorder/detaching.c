@@ -74,14 +74,14 @@ static bool wait_until(struct detaching *detaching, uint64_t time_ns)
 }
 
 /*
- * find_expedited - open the kernel's setting that makes it hurry with RCU grace periods
+ * find_expedited - open the kernel's setting that expedites with RCU grace periods
  *
  * Before a program is attached where none was, the kernel waits until one has ended
  * (synchronize_rcu() in tracepoint_add_func()). The kernel thread that ends it is SCHED_OTHER:
  * beside loads that took tens of milliseconds, and up to 20 s. An expedited one needs no such
  * thread, but interrupts the CPUs, so it is asked for only while the recorder is being switched.
  * The guardian notes the setting before it is changed. A kernel whose real-time setting
- * (rcu_normal) comes before it does not hurry.
+ * (rcu_normal) comes before it expedites none.
  */
 static void find_expedited(struct detaching *detaching, struct guardian *guardian)
 {
