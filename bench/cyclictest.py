@@ -1,9 +1,10 @@
 """Side by side with cyclictest: same interval, priority, CPUs and load, interleaved.
 
-`python bench/cyclictest.py [--pairs 40] [--seconds 5] [--interval-us 1000] [--load memory]`
+`python bench/cyclictest.py [--pairs 40] [--seconds 5] [--interval-us 1000] [--load memory]
+[--recorder]`
 
-Prints the ratio of medians and of CPU time with intervals, and the activations that each tool
-accounts for. The load runs through, outside both. Needs root and rt-tests.
+Prints the ratios of medians, of p90 and of CPU time with intervals, and the activations that each
+tool accounts for. The load runs through, outside both. Needs root and rt-tests.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +31,7 @@ from whylate.boards.local import LocalBoard
 from whylate.probe.client import Client
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
+from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
@@ -44,6 +47,7 @@ class Side:
     """One run of one tool; times in ns, CPU time in seconds."""
 
     median_ns: float
+    p90_ns: float
     cpu_s: float
     expected: int
     accounted: int
@@ -57,12 +61,17 @@ def children_cpu_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def run_whylate(seconds: float, interval_us: int, cpus: Sequence[int]) -> Side:
+def run_whylate(
+    recorder: RecorderPlan | None, seconds: float, interval_us: int, cpus: Sequence[int]
+) -> Side:
     """Measure with whylate: the whole of `whylate measure`, of which the probe's CPU counts."""
     with tempfile.TemporaryDirectory() as folder:
         request = RunPlan(
             workload=Wakeup(
-                duration_ns=int(seconds * 1e9), interval_ns=interval_us * 1000, priority=PRIORITY
+                duration_ns=int(seconds * 1e9),
+                interval_ns=interval_us * 1000,
+                priority=PRIORITY,
+                recorder=recorder,
             ),
             cpus=list(cpus),
         )
@@ -75,6 +84,7 @@ def run_whylate(seconds: float, interval_us: int, cpus: Sequence[int]) -> Side:
     accounted = sum(a.seen + a.overrun + a.dropped for a in manifest.cpus)
     return Side(
         float(np.median(latency)),
+        float(np.quantile(latency, 0.9)),
         cpu_s,
         expected,
         accounted,
@@ -113,12 +123,12 @@ def run_cyclictest(seconds: float, interval_us: int, cpus: Sequence[int]) -> Sid
             overflows = sum(map(int, words[3:]))
         elif words and words[0].isdigit():
             counts[int(words[0])] = sum(map(int, words[1:]))
-    # Overflows are above every bucket: they count in the median's rank.
-    rank = (counts.sum() + overflows) / 2
-    median = float(np.searchsorted(np.cumsum(counts), rank))
-    expected = int(seconds * 1e6 / interval_us) * len(cpus)
+    # Overflows are above every bucket: they count in the rank.
     accounted = int(counts.sum()) + overflows
-    return Side(median, cpu_s, expected, accounted, expected - accounted, maximum)
+    ranks = np.array([0.5, 0.9]) * accounted
+    median, p90 = np.searchsorted(np.cumsum(counts), ranks).tolist()
+    expected = int(seconds * 1e6 / interval_us) * len(cpus)
+    return Side(median, p90, cpu_s, expected, accounted, expected - accounted, maximum)
 
 
 def main() -> None:
@@ -128,10 +138,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--interval-us", type=int, default=1000)
     parser.add_argument("--load", default="memory")
+    parser.add_argument("--recorder", action="store_true", help="whylate's is on")
     options = parser.parse_args()
     if os.geteuid() != 0 or shutil.which("cyclictest") is None:
         sys.exit("this benchmark needs root, and cyclictest: apt install rt-tests")
     cpus = sorted(os.sched_getaffinity(0))
+    recorder = RecorderPlan() if options.recorder else None
     chance = random.Random(1)
     ours: list[Side] = []
     theirs: list[Side] = []
@@ -141,8 +153,8 @@ def main() -> None:
         for index, kind in enumerate(filter(None, options.load.split(","))):
             loader.call(LoadStart(index, 1, kind, ()))
         for pair in range(options.pairs):
-            sides = [
-                (ours, run_whylate),
+            sides: list[tuple[list[Side], Callable[[float, int, Sequence[int]], Side]]] = [
+                (ours, partial(run_whylate, recorder)),
                 (theirs, run_cyclictest),
             ]
             chance.shuffle(sides)
@@ -150,15 +162,16 @@ def main() -> None:
                 results.append(run(options.seconds, options.interval_us, cpus))
                 loader.pump(0)
             print(f"pair {pair + 1:3}: median {ours[-1].median_ns:9.0f} {theirs[-1].median_ns:9.0f}"
+                  f"  p90 {ours[-1].p90_ns:9.0f} {theirs[-1].p90_ns:9.0f}"
                   f"  CPU ms {ours[-1].cpu_s * 1e3:6.1f} {theirs[-1].cpu_s * 1e3:6.1f}",
                   flush=True)  # fmt: skip
         loader.finish()
     print(f"{options.pairs} pairs of {options.seconds:g} s, {options.interval_us} µs, "
           f"CPUs {cpus}, FIFO {PRIORITY}, load {options.load or 'none'}; "
-          "whylate / cyclictest")  # fmt: skip
-    medians = paired_ratio([s.median_ns for s in ours], [s.median_ns for s in theirs])
-    print(f"ratio of medians    {medians}")
-    print(f"ratio of CPU time   {paired_ratio([s.cpu_s for s in ours], [s.cpu_s for s in theirs])}")
+          f"whylate{' with its recorder' if options.recorder else ''} / cyclictest")  # fmt: skip
+    for what, name in (("medians", "median_ns"), ("p90", "p90_ns"), ("CPU time", "cpu_s")):
+        values = [[getattr(side, name) for side in sides] for sides in (ours, theirs)]
+        print(f"ratio of {what:10} {paired_ratio(*values)}")
     for name, sides_of in (("whylate", ours), ("cyclictest", theirs)):
         print(f"{name:10} expected {sum(s.expected for s in sides_of)}, "
               f"accounted for {sum(s.accounted for s in sides_of)}, "
