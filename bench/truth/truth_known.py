@@ -86,12 +86,26 @@ def late_rows(samples: CpuSamples, threshold_ns: int) -> NDArray[np.bool_]:
     return (samples.latency_ns > threshold_ns) & ~samples.overrun
 
 
+def acted_in(log: FaultLog, samples: CpuSamples, threshold_ns: int) -> int:
+    """Return in how many late activations a cause acted: without any there is nothing to find."""
+    acts = Acts.of(log.events, samples.cpu)
+    due = samples.due_ns
+    acted = acts.within(due, due + np.maximum(samples.latency_ns, 0))
+    return int((late_rows(samples, threshold_ns) & (acted > 0)).sum())
+
+
 def known(log: FaultLog, samples: CpuSamples, threshold_ns: int) -> Known:
-    """Return what a cause really had of the tail of a CPU; raises ValueError without a tail."""
+    """Return what a cause really had of the tail of a CPU; raises ValueError without a tail.
+
+    Once a log is full it tells nothing more: what ran after that is left out.
+    """
     acts = Acts.of(log.events, samples.cpu, TOGETHER_NS)
     taken = Acts.of(log.taken, samples.cpu)
-    late = late_rows(samples, threshold_ns)
-    control = ~late & ~samples.overrun
+    told = np.ones(len(samples.due_ns), np.bool_)
+    if log.dropped and log.events:
+        told = samples.due_ns + samples.latency_ns < log.events[-1].start_ns
+    late = late_rows(samples, threshold_ns) & told
+    control = ~late & ~samples.overrun & told
     if not late.any():
         raise ValueError("no activation was late")
     due = samples.due_ns

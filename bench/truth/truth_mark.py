@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 from truth_case import Case
-from truth_known import known
+from truth_known import Known, acted_in, known
 from truth_runs import open_made, recording_path
 
 from whylate.causes.answer import Answer as Explained
@@ -47,7 +47,8 @@ class TrueFault(msgspec.Struct, frozen=True):
     """A cause that was injected, and how it was marked.
 
     expected: whether it makes anything late, by the catalogue; false where the right answer is
-    that nothing is. place: among the causes called, 0 the first; None: not called. rank: among
+    that nothing is. late: the late activations in which it acted, by its log; None where that has
+    only when it began. place: among the causes called, 0 the first; None: not called. rank: among
     all causes that the answer has, called or not; None: it has it not at all. right: the
     answer's lines that name it. share: the true one, None where its log does not tell. windows,
     windows_right: those that were recorded whole, and those of them in which the time located is
@@ -57,6 +58,7 @@ class TrueFault(msgspec.Struct, frozen=True):
     name: str
     expected: bool
     acted: int
+    late: int | None
     place: int | None
     rank: int | None
     right: list[int]
@@ -65,6 +67,11 @@ class TrueFault(msgspec.Struct, frozen=True):
     windows: int
     windows_right: int
     worst_ns: int
+
+    @property
+    def is_findable(self) -> bool:
+        """Whether it is expected to make something late, and did."""
+        return self.expected and self.late != 0
 
     def interval(self, shares: Sequence[Share]) -> tuple[float, float] | None:
         """Return the interval that the answer prints for it, of all lines that name it."""
@@ -180,7 +187,7 @@ def _true(
     )
     causes = [i for i, share in enumerate(shares) if Named(share.cause) not in NO_CAUSE]
     told = entry.log == "acts" and bool(pieces) and explained.population is not None
-    truth = known(log, recording.samples[0], explained.threshold_ns) if told else None
+    truth = _known(log, recording, explained.threshold_ns) if told else None
     errors = []
     if truth is not None:
         for story in explained.worst:
@@ -193,6 +200,9 @@ def _true(
         name=entry.name,
         expected=bool(pieces),
         acted=len(log.events),
+        late=acted_in(log, recording.samples[0], explained.threshold_ns)
+        if entry.log != "begins"
+        else None,
         place=place,
         rank=next((rank for rank, i in enumerate(causes) if i in right), None),
         right=right,
@@ -202,6 +212,13 @@ def _true(
         windows_right=len(errors) - sum(wrong),
         worst_ns=max((abs(error) for error, _ in errors), default=0),
     )
+
+
+def _known(log: FaultLog, recording: Recording, threshold_ns: int) -> Known | None:
+    try:
+        return known(log, recording.samples[0], threshold_ns)
+    except ValueError:
+        return None
 
 
 def _is_whole(breakdown: Breakdown) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from truth_known import Acts, known
+from truth_known import Acts, acted_in, known
 
 from whylate.lab.faults.catalogue import use
 from whylate.lab.faults.log import Event, FaultLog
@@ -67,6 +67,20 @@ def test_what_others_took_while_it_did_not_act_is_taken_from_nothing() -> None:
 def test_a_cause_that_acts_all_the_time_is_ordinary() -> None:
     log = FaultLog(use("irqs-off"), [Event(0, 100 * MS, 0)])
     assert known(log, samples(10, 10, 110, 10), 50_000).share == pytest.approx(1.0)
+
+
+def test_a_full_log_tells_nothing_of_what_came_after() -> None:
+    acts = [Event(2 * MS, 60_000, 0), Event(3 * MS + 500_000, 1_000, 0)]
+    late = samples(10, 10, 110, 10, 110, 10)
+    assert known(FaultLog(use("irqs-off"), acts), late, 50_000).acted_ns == {2: 60_000, 4: 0}
+    full = FaultLog(use("irqs-off"), acts, dropped=3)
+    assert known(full, late, 50_000).acted_ns == {2: 60_000}
+
+
+def test_late_activations_in_which_a_cause_acted_are_counted() -> None:
+    log = FaultLog(use("irqs-off"), [Event(2 * MS, 60_000, 0), Event(3 * MS, 5_000, 0)])
+    assert acted_in(log, samples(10, 10, 110, 10, 110), 50_000) == 1
+    assert acted_in(log, samples(10, 10, 10), 50_000) == 0
 
 
 def test_without_a_tail_there_is_no_truth() -> None:

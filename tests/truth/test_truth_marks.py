@@ -45,9 +45,11 @@ def share(cause: str, detail: str, part: float, *, significant: bool = True) -> 
     return Share(cause, detail, part, part - 0.05, part + 0.05, 50_000.0, significant)
 
 
-def marked(*shares: Share, place: int | None = 0, truth: float = 0.8) -> Marked:
+def marked(*shares: Share, place: int | None = 0, truth: float = 0.8,
+           late: int | None = 40) -> Marked:  # fmt: skip
     true = TrueFault(
-        name="irqs-off", expected=True, acted=50, place=place, rank=0, right=[0], share=truth,
+        name="irqs-off", expected=True, acted=50, late=late, place=place, rank=0,
+        right=[0], share=truth,
         mean_ns=40_000.0, windows=20, windows_right=19, worst_ns=2_500,
     )  # fmt: skip
     return Marked(
@@ -57,12 +59,23 @@ def marked(*shares: Share, place: int | None = 0, truth: float = 0.8) -> Marked:
     )  # fmt: skip
 
 
+def test_a_fault_that_acted_in_no_late_activation_is_left_out() -> None:
+    right, other = share("interrupts disabled", "f1 [m1]", 0.8), share("thread", "kworker", 0.8)
+    absent = marked(other, place=None, late=0)
+    text = tables([marked(right), absent], 2, [])
+    assert "| runs left out below: the fault acted in no late activation | – | 1 | – |" in text
+    assert "100.0 % (1 of 1;" in text
+    assert "| irqs-off (acted in no late activation) |" in text
+    # A log that has only when it began cannot tell.
+    assert "50.0 % (1 of 2;" in tables([marked(right), marked(other, place=None, late=None)], 2, [])
+
+
 def test_tables_say_how_many_were_right_and_with_which_limits() -> None:
     right = marked(share("interrupts disabled", "f1", 0.8))
     wrong = marked(share("thread", "kworker", 0.8), place=None, truth=0.2)
     text = tables([right, wrong], planned=9, failed=["x: the board fell silent"])
     assert "2 of the 9 runs" in text
-    assert "| cause called and first, 2× and 10× | ≥ 95% | 50.0 % (1 of 2; 1.3–98.7) | no |" in text
+    assert "| cause called and first, 2× and 10× | ≥ 99% | 50.0 % (1 of 2; 1.3–98.7) | no |" in text
     assert "| true share inside the interval, 0.5× to 10× | ≥ 90% | 50.0 % (1 of 2;" in text
     assert "95.0 % (38 of 40;" in text
     assert "| irqs-off | **1** | 1 |" in text
