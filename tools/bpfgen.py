@@ -1,8 +1,8 @@
-"""Compile the flight recorder's BPF programs into a header that the probe is built with.
+"""Compile BPF programs into headers that the probe is built with.
 
-`bpfgen.py` writes probe/src/recorder/bpf/programs.h and needs clang (Debian: clang). The header
-is committed, so that a probe can be built with a C compiler alone. `bpfgen.py --check` only says
-whether it was made from the present sources, by their hash (exit status 1 when it was not).
+`bpfgen.py` writes programs.h beside each source and needs clang (Debian: clang). The headers are
+committed, so that a probe can be built with a C compiler alone. `bpfgen.py --check` only says
+whether they were made from the present sources, by their hash (exit status 1 when not).
 """
 
 from __future__ import annotations
@@ -20,22 +20,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "probe/src"
-FOLDER = SOURCES / "recorder/bpf"
-MAIN = FOLDER / "recorder.bpf.c"
-TARGET = FOLDER / "programs.h"
+#: Each becomes programs.h beside it.
+MAINS = (SOURCES / "recorder/bpf/recorder.bpf.c",)
+#: The kind of a program, by the type of its section.
+KINDS = {
+    "tp_btf": "KIND_TYPED",
+    "raw_tp": "KIND_UNTYPED",
+    "kprobe": "KIND_PROBE",
+}
 NOTICE = "Written by tools/bpfgen.py from what lies beside it. Do not edit."
 FLAGS = ["-target", "bpf", "-mcpu=v3", "-std=gnu11", "-O2", "-g", "-fno-strict-aliasing"]
 FLAGS += ["-Wall", "-Wextra", "-Werror", f"-I{SOURCES}"]
 COMPILERS = ("clang", "clang-19", "clang-18", "clang-17", "clang-16", "clang-15", "clang-14")
-#: What an address in a program may stand for; the loader puts the thing itself there.
+#: What an address in a program may stand for, and its number; the loader puts the thing there.
 PLACES = {
-    "cpus": "PLACE_CPUS",
-    "woken": "PLACE_WOKEN",
-    "left": "PLACE_LEFT",
-    "config": "PLACE_CONFIG",
-    "raised_list": "PLACE_RAISED",
-    "lazy_list": "PLACE_LAZY",
-    "return_list": "PLACE_RETURN",
+    "cpus": ("PLACE_MAP", "AT_CPUS"),
+    "woken": ("PLACE_MAP", "AT_WOKEN"),
+    "left": ("PLACE_MAP", "AT_LEFT"),
+    "config": ("PLACE_VALUE", "AT_CONFIG"),
+    "raised_list": ("PLACE_VARIABLE", "AT_RAISED"),
+    "lazy_list": ("PLACE_VARIABLE", "AT_LAZY"),
+    "return_list": ("PLACE_VARIABLE", "AT_RETURN"),
 }
 #: The kind of relocation of a call, and its instruction.
 R_BPF_64_32, CALL = 10, 0x85
@@ -86,8 +91,7 @@ class Program:
 
     name: str
     tracepoint: str
-    is_typed: bool
-    is_probe: bool
+    kind: str
     instructions: bytes
     places: list[tuple[int, str]]
     functions: list[tuple[int, int]]
@@ -145,7 +149,9 @@ def by_section(btf: bytes, part: bytes) -> dict[str, tuple[int, bytes]]:
     """Return the records of a part of .BTF.ext by section: the size of one, and all of them."""
     (header,) = struct.unpack_from("<I", btf, 4)
     strings = btf[header + struct.unpack_from("<I", btf, 16)[0] :]
-    records = {}
+    records: dict[str, tuple[int, bytes]] = {}
+    if not part:
+        return records
     (size,) = struct.unpack_from("<I", part)
     at = 4
     while at < len(part):
@@ -169,7 +175,7 @@ def recording_path(symbol: Symbol, user: str) -> str:
     """Return what the loader puts where that symbol is used."""
     if symbol.name not in PLACES:
         sys.exit(f"bpfgen: {user} uses {symbol.name}: the loader does not know it")
-    return PLACES[symbol.name]
+    return ", ".join(PLACES[symbol.name])
 
 
 def functions_of(sections: list[Section], types: bytes) -> dict[int, Function]:
@@ -230,7 +236,7 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
     programs = []
     for index, section in enumerate(sections):
         kind, _, tracepoint = section.name.partition("/")
-        if kind not in ("tp_btf", "raw_tp", "kprobe"):
+        if kind not in KINDS:
             continue
         names = [s.name for s in symbols if s.section == index and s.is_function]
         if len(names) != 1:
@@ -251,8 +257,7 @@ def programs_of(sections: list[Section], btf: bytes) -> list[Program]:
             Program(
                 names[0],
                 tracepoint,
-                kind == "tp_btf",
-                kind == "kprobe",
+                KINDS[kind],
                 code,
                 places + more_places,
                 [(0, function), *more_functions],
@@ -276,17 +281,18 @@ def words(data: bytes) -> list[str]:
     return [f"0x{word:016x}" for (word,) in struct.iter_unpack("<Q", padded)]
 
 
-def render(programs: list[Program], btf: bytes, digest: str) -> str:
+def render(programs: list[Program], btf: bytes, digest: str, guard: str) -> str:
     """Return the text of the header."""
     out = [
         "/* SPDX-License-Identifier: MIT OR GPL-2.0-only */",
         f"/* {NOTICE} */",
         f"/* sources: sha256 {digest} */",
         "/* clang-format off */",
-        "#ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H",
-        "#define WHYLATE_RECORDER_BPF_PROGRAMS_H",
+        f"#ifndef {guard}",
+        f"#define {guard}",
         "",
-        '#include "../bpf_program.h"',
+        '#include "../../bpf/program.h"',
+        '#include "layout.h"',
         "",
         "enum {",
         *[f"\tPROGRAM_{p.name.upper()}," for p in programs],
@@ -317,8 +323,7 @@ def render(programs: list[Program], btf: bytes, digest: str) -> str:
         out += [
             f"\t[PROGRAM_{p.name.upper()}] = {{",
             f'\t\t.name = "{p.name}", .tracepoint = "{p.tracepoint}",',
-            f"\t\t.is_typed = {'true' if p.is_typed else 'false'},",
-            f"\t\t.is_probe = {'true' if p.is_probe else 'false'},",
+            f"\t\t.kind = {p.kind},",
             f"\t\t.instructions = {p.name}_instructions,",
             f"\t\t.instruction_count = {len(p.instructions) // 8},",
             f"\t\t.places = {p.name}_places, .place_count = {len(p.places)},",
@@ -331,10 +336,16 @@ def render(programs: list[Program], btf: bytes, digest: str) -> str:
     return "\n".join([*out, "};", "", "#endif", ""])
 
 
-def digest_of_sources() -> str:
-    """Return the SHA-256 of all that the programs are made from."""
-    files = sorted({*FOLDER.glob("*.[ch]")} - {TARGET})
-    files += [FOLDER.parent / "event.h", SOURCES / "wire/constants.h"]
+def target_of(main: Path) -> Path:
+    """Return the header that is made from a source."""
+    return main.with_name("programs.h")
+
+
+def digest_of_sources(main: Path) -> str:
+    """Return the SHA-256 of all that the programs of a source may be made from."""
+    beside = {path for path in main.parent.glob("*.[ch]") if path != target_of(main)}
+    files = sorted(beside) + sorted((SOURCES / "bpf").glob("*.h"))
+    files += [SOURCES / "recorder/event.h", SOURCES / "wire/constants.h"]
     sha256 = hashlib.sha256()
     for path in [*files, Path(__file__)]:
         data = path.read_bytes()
@@ -342,39 +353,52 @@ def digest_of_sources() -> str:
     return sha256.hexdigest()
 
 
-def compile_programs() -> bytes:
+def compile_programs(main: Path) -> bytes:
     """Return the object that clang makes; raises SystemExit with what it says."""
     clang = os.environ.get("CLANG") or next(filter(shutil.which, COMPILERS), None)
     if clang is None:
         sys.exit("bpfgen: there is no clang here; Debian: apt-get install clang")
     with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "recorder.o"
+        target = Path(folder) / "programs.o"
         # Paths are in the debug information: they must not differ from checkout to checkout.
         done = subprocess.run(
-            [clang, *FLAGS, f"-ffile-prefix-map={FOLDER}=.", "-c", MAIN.name, "-o", str(target)],
+            [
+                *[clang, *FLAGS, f"-ffile-prefix-map={main.parent}=."],
+                *["-c", main.name, "-o", str(target)],
+            ],
             check=False,
-            cwd=FOLDER,
+            cwd=main.parent,
         )
         if done.returncode:
             sys.exit("bpfgen: the programs do not compile")
         return target.read_bytes()
 
 
-def main() -> None:
-    """Write the header, or check it."""
-    digest = digest_of_sources()
-    old = TARGET.read_text() if TARGET.exists() else ""
-    if "--check" in sys.argv[1:]:
+def write(main: Path, *, check: bool) -> None:
+    """Write the header of a source, or check it."""
+    target = target_of(main)
+    digest = digest_of_sources(main)
+    guard = f"WHYLATE_{target.relative_to(SOURCES).as_posix().upper()}".replace("/", "_").replace(
+        ".", "_"
+    )
+    old = target.read_text() if target.exists() else ""
+    if check:
         made_from = re.search(r"sha256 ([0-9a-f]{64})", old)
         if not made_from or made_from[1] != digest:
-            sys.exit(f"{TARGET.relative_to(ROOT)} is not made from these sources: run make bpf")
+            sys.exit(f"{target.relative_to(ROOT)} is not made from these sources: run make bpf")
         return
-    sections = sections_of(compile_programs())
+    sections = sections_of(compile_programs(main))
     btf = next(s.data for s in sections if s.name == ".BTF")
-    text = render(programs_of(sections, btf), loadable_btf(btf), digest)
+    text = render(programs_of(sections, btf), loadable_btf(btf), digest, guard)
     if text != old:
-        TARGET.write_text(text)
-        print(f"wrote {TARGET.relative_to(ROOT)}")
+        target.write_text(text)
+        print(f"wrote {target.relative_to(ROOT)}")
+
+
+def main() -> None:
+    """Write the headers, or check them."""
+    for source in MAINS:
+        write(source, check="--check" in sys.argv[1:])
 
 
 if __name__ == "__main__":

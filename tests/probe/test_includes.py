@@ -18,14 +18,13 @@ FLOORS = (
     ("recorder",),
     ("recorder/tracefs", "recorder/bpf"),
     ("guardian",),
-    ("loads", "tracefs"),
+    ("loads", "tracefs", "bpf"),
     ("wire",),
     ("failure", "small_file", "thread"),
     ("clock", "numbers"),
 )
 #: The parts of a room that its sub-rooms share with it.
-SHARED = {"workloads/workload.h", "recorder/engine.h", "recorder/event.h", "recorder/origin.h",
-          "recorder/bpf_program.h"}  # fmt: skip
+SHARED = {"workloads/workload.h", "recorder/engine.h", "recorder/event.h", "recorder/origin.h"}
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 FILES = sorted(
     path.relative_to(SOURCES).as_posix()

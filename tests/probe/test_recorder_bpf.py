@@ -120,9 +120,10 @@ class Recording:
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the driver with the engine in it."""
     target = tmp_path_factory.mktemp("recorder") / "recorder_driver"
-    names = ["bpf", "bpf_attach", "bpf_hooks", "bpf_maps", "bpf_peek", "bpf_program", "bpf_sources",
-             "hooks", "kallsyms", "kernel_btf", "window"]  # fmt: skip
-    sources = [PROBE / f"src/recorder/{name}.c" for name in names]
+    engine = ["bpf", "bpf_attach", "bpf_hooks", "bpf_maps", "bpf_sources", "hooks", "kallsyms"]
+    names = [f"recorder/{name}" for name in [*engine, "window"]]
+    names += [f"bpf/{name}" for name in ("kernel_btf", "kprobe", "map", "peek", "program")]
+    sources = [PROBE / f"src/{name}.c" for name in names]
     sources += [PROBE / "src/failure.c", PROBE / "src/small_file.c"]
     compiler = shutil.which(os.environ.get("CC", "cc")) or "gcc"
     command: list[str | Path] = [compiler, *FLAGS]

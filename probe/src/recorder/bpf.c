@@ -6,7 +6,7 @@
  * The kernel keeps all of it by descriptors, which end with the probe. The engine needs the
  * kernel's BTF, and CO-RE in the kernel (5.18).
  */
-#include "bpf_program.h"
+#include "bpf/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #include "clock.h"
 #include "engine.h"
 #include "failure.h"
-#include "kernel_btf.h"
+#include "bpf/kernel_btf.h"
 #include "small_file.h"
 
 #define LOG_SIZE (64u << 10)
@@ -134,14 +134,20 @@ static int find_names(struct recorder *recorder, struct kernel_name *names, char
 	/* Without them no program may have a call of theirs, not even one that is never made. */
 	if (!engine->config.finds_tasks)
 		engine->fds.task_from_pid = engine->fds.task_release = 0;
-	engine->fds.raised = raised->id;
-	engine->fds.lazy = lazy->id;
+	engine->fds.at[AT_RAISED] = (int)raised->id;
+	engine->fds.at[AT_LAZY] = (int)lazy->id;
 	engine->config.shows_irq_work = engine->config.reads_kernel && raised->id && lazy->id;
-	engine->fds.returns = returns->id;
+	engine->fds.at[AT_RETURN] = (int)returns->id;
 	engine->config.shows_returns = engine->config.reads_kernel && returns->id;
 	bpf_hooks_find(recorder, tracepoint->offset);
 	return 0;
 }
+
+static const struct bpf_load_as load_as[] = {
+    [KIND_UNTYPED] = {BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0},
+    [KIND_TYPED] = {BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, 0},
+    [KIND_PROBE] = {BPF_PROG_TYPE_KPROBE, 0, 0},
+};
 
 /* load_programs - load each program; errors[]: why the kernel refused it, or 0 */
 static void load_programs(const struct recorder *recorder, const struct kernel_name *names,
@@ -154,14 +160,16 @@ static void load_programs(const struct recorder *recorder, const struct kernel_n
 		log[0] = '\0';
 	for (size_t i = 0; i < bpf_program_count; i++) {
 		const struct bpf_program *program = &bpf_programs[i];
+		struct bpf_load_as as = load_as[program->kind];
 		int *fd = &engine->programs[i];
 
-		if ((program->is_typed && !names[i].id) ||
-		    (program->is_probe && !recorder->hook_count)) {
+		if ((program->kind == KIND_TYPED && !names[i].id) ||
+		    (program->kind == KIND_PROBE && !recorder->hook_count)) {
 			errors[i] = ENOENT;
 			continue;
 		}
-		*fd = bpf_program_load(program, &engine->fds, names[i].id, log, LOG_SIZE);
+		as.id = program->kind == KIND_TYPED ? names[i].id : 0;
+		*fd = bpf_program_load(program, &engine->fds, &as, log, LOG_SIZE);
 		if (*fd >= 0)
 			continue;
 		errors[i] = errno;
@@ -230,10 +238,10 @@ static void bpf_stop(struct recorder *recorder)
 		if (engine->memory)
 			munmap(engine->memory, engine->memory_size);
 		close_fd(engine->stats_fd);
-		close_fd(engine->fds.config_fd);
-		close_fd(engine->fds.woken_fd);
-		close_fd(engine->fds.left_fd);
-		close_fd(engine->fds.cpus_fd);
+		close_fd(engine->fds.at[AT_CONFIG]);
+		close_fd(engine->fds.at[AT_WOKEN]);
+		close_fd(engine->fds.at[AT_LEFT]);
+		close_fd(engine->fds.at[AT_CPUS]);
 		close_fd(engine->fds.btf_fd);
 	}
 	free(recorder->cpus);
@@ -310,7 +318,8 @@ static int bpf_start(struct recorder *recorder, const struct recorder_plan *plan
 	if (!engine)
 		return refused(text, ENOMEM, "BPF engine");
 	engine->fds = (struct bpf_fds){
-	    .btf_fd = -1, .cpus_fd = -1, .woken_fd = -1, .left_fd = -1, .config_fd = -1};
+	    .btf_fd = -1,
+	    .at = {[AT_CPUS] = -1, [AT_CONFIG] = -1, [AT_WOKEN] = -1, [AT_LEFT] = -1}};
 	engine->stats_fd = -1;
 	memset(engine->programs, -1, sizeof(engine->programs));
 	memset(engine->links, -1, sizeof(engine->links));

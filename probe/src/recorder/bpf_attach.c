@@ -12,7 +12,7 @@
 
 #include "bpf_hooks.h"
 #include "bpf_maps.h"
-#include "bpf_program.h"
+#include "bpf/program.h"
 
 int bpf_attach(const struct bpf_engine *engine, const struct bpf_source *source)
 {
@@ -21,7 +21,7 @@ int bpf_attach(const struct bpf_engine *engine, const struct bpf_source *source)
 	memset(&arguments, 0, sizeof(arguments));
 	arguments.raw_tracepoint.prog_fd = (uint32_t)engine->programs[source->program];
 	/* A typed program has its tracepoint. */
-	if (!bpf_programs[source->program].is_typed)
+	if (bpf_programs[source->program].kind != KIND_TYPED)
 		arguments.raw_tracepoint.name = (uintptr_t)(strchr(source->name, ':') + 1);
 	return (int)bpf_call(BPF_RAW_TRACEPOINT_OPEN, &arguments, sizeof(arguments));
 }

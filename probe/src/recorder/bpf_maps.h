@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/layout.h"
-#include "bpf_program.h"
+#include "bpf/program.h"
 #include "engine.h"
 
 #define PROGRAMS_MOST 48

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf_peek.h"
+#include "bpf/peek.h"
 #include "kallsyms.h"
 
 /* The kernel's struct tracepoint_func: a function, its data, its priority; a function of 0 is last.

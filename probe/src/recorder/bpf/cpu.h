@@ -3,7 +3,7 @@
 #ifndef WHYLATE_RECORDER_BPF_CPU_H
 #define WHYLATE_RECORDER_BPF_CPU_H
 
-#include "kernel.h"
+#include "../../bpf/kernel.h"
 #include "layout.h"
 
 /* The sum of the measured thread's own time, which is never read. */

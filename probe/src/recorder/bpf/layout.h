@@ -5,6 +5,17 @@
 
 #include "../event.h"
 
+/* What programs are linked with, by its number: tools/bpfgen.py knows their names in programs. */
+enum recorder_place {
+	AT_CPUS,   /* the map of struct recorder_bpf_cpu */
+	AT_CONFIG, /* struct recorder_config, in its map */
+	AT_WOKEN,  /* the map of struct recorder_woken */
+	AT_LEFT,   /* the map of struct recorder_left */
+	AT_RAISED, /* the kernel's per-CPU list of raised irq_work */
+	AT_LAZY,   /* that of irq_work that waits for a tick */
+	AT_RETURN, /* that of notifiers of a return to user code */
+};
+
 /* Set once, before the programs are loaded; constants to the verifier. */
 struct recorder_config {
 	__u64 ring_mask;      /* events in a ring - 1 */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 6c0105119e28ff918dc8e27be16add042dd9185c35afb172e1d804925db2dd59 */
+/* sources: sha256 e35f2879cb71da98ca011d9edab7a67797f53752c3d23514f69451dce95a7769 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
 
-#include "../bpf_program.h"
+#include "../../bpf/program.h"
+#include "layout.h"
 
 enum {
 	PROGRAM_HOOK_ENTRY,
@@ -941,7 +942,7 @@ static const uint64_t hook_entry_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place hook_entry_places[] = {
-	{5, PLACE_CPUS}, {19, PLACE_CONFIG}, {27, PLACE_RETURN},
+	{5, PLACE_MAP, AT_CPUS}, {19, PLACE_VALUE, AT_CONFIG}, {27, PLACE_VARIABLE, AT_RETURN},
 };
 static const struct bpf_function hook_entry_functions[] = {
 	{0, 37},
@@ -1002,7 +1003,7 @@ static const uint64_t hook_return_instructions[] = {
 	0x000000000158847b, 0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place hook_return_places[] = {
-	{5, PLACE_CPUS}, {109, PLACE_CONFIG}, {150, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {109, PLACE_VALUE, AT_CONFIG}, {150, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function hook_return_functions[] = {
 	{0, 43}, {130, 32},
@@ -1052,7 +1053,7 @@ static const uint64_t irq_entry_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place irq_entry_places[] = {
-	{5, PLACE_CPUS}, {78, PLACE_CONFIG}, {115, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {78, PLACE_VALUE, AT_CONFIG}, {115, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function irq_entry_functions[] = {
 	{0, 48}, {95, 32},
@@ -1100,7 +1101,7 @@ static const uint64_t irq_exit_instructions[] = {
 	0x000000000158847b, 0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place irq_exit_places[] = {
-	{5, PLACE_CPUS}, {73, PLACE_CONFIG}, {110, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {73, PLACE_VALUE, AT_CONFIG}, {110, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function irq_exit_functions[] = {
 	{0, 50}, {90, 32},
@@ -1159,7 +1160,7 @@ static const uint64_t vector_entry_instructions[] = {
 	0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place vector_entry_places[] = {
-	{5, PLACE_CPUS}, {116, PLACE_CONFIG}, {152, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {116, PLACE_VALUE, AT_CONFIG}, {152, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function vector_entry_functions[] = {
 	{0, 52}, {132, 32},
@@ -1225,8 +1226,8 @@ static const uint64_t irq_work_entry_instructions[] = {
 	0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place irq_work_entry_places[] = {
-	{4, PLACE_CPUS}, {73, PLACE_CONFIG}, {92, PLACE_CONFIG}, {96, PLACE_RAISED},
-	{100, PLACE_LAZY}, {143, PLACE_CONFIG}, {181, PLACE_CONFIG},
+	{4, PLACE_MAP, AT_CPUS}, {73, PLACE_VALUE, AT_CONFIG}, {92, PLACE_VALUE, AT_CONFIG}, {96, PLACE_VARIABLE, AT_RAISED},
+	{100, PLACE_VARIABLE, AT_LAZY}, {143, PLACE_VALUE, AT_CONFIG}, {181, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function irq_work_entry_functions[] = {
 	{0, 54}, {161, 32},
@@ -1287,7 +1288,7 @@ static const uint64_t vector_exit_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place vector_exit_places[] = {
-	{5, PLACE_CPUS}, {111, PLACE_CONFIG}, {147, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {111, PLACE_VALUE, AT_CONFIG}, {147, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function vector_exit_functions[] = {
 	{0, 60}, {127, 32},
@@ -1345,7 +1346,7 @@ static const uint64_t ipi_entry_instructions[] = {
 	0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place ipi_entry_places[] = {
-	{5, PLACE_CPUS}, {111, PLACE_CONFIG}, {148, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {111, PLACE_VALUE, AT_CONFIG}, {148, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function ipi_entry_functions[] = {
 	{0, 62}, {128, 32},
@@ -1401,7 +1402,7 @@ static const uint64_t ipi_exit_instructions[] = {
 	0x000000000158847b, 0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place ipi_exit_places[] = {
-	{5, PLACE_CPUS}, {105, PLACE_CONFIG}, {142, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {105, PLACE_VALUE, AT_CONFIG}, {142, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function ipi_exit_functions[] = {
 	{0, 64}, {122, 32},
@@ -1443,7 +1444,7 @@ static const uint64_t nmi_instructions[] = {
 	0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place nmi_places[] = {
-	{5, PLACE_CPUS}, {47, PLACE_CONFIG}, {84, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {47, PLACE_VALUE, AT_CONFIG}, {84, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function nmi_functions[] = {
 	{0, 66}, {64, 32},
@@ -1488,7 +1489,7 @@ static const uint64_t softirq_raise_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place softirq_raise_places[] = {
-	{5, PLACE_CPUS}, {13, PLACE_CONFIG}, {56, PLACE_CONFIG}, {95, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {13, PLACE_VALUE, AT_CONFIG}, {56, PLACE_VALUE, AT_CONFIG}, {95, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function softirq_raise_functions[] = {
 	{0, 68}, {75, 32},
@@ -1540,7 +1541,7 @@ static const uint64_t softirq_entry_instructions[] = {
 	0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place softirq_entry_places[] = {
-	{5, PLACE_CPUS}, {35, PLACE_CONFIG}, {84, PLACE_CONFIG}, {124, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {35, PLACE_VALUE, AT_CONFIG}, {84, PLACE_VALUE, AT_CONFIG}, {124, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function softirq_entry_functions[] = {
 	{0, 70}, {104, 32},
@@ -1587,7 +1588,7 @@ static const uint64_t softirq_exit_instructions[] = {
 	0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place softirq_exit_places[] = {
-	{5, PLACE_CPUS}, {66, PLACE_CONFIG}, {104, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {66, PLACE_VALUE, AT_CONFIG}, {104, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function softirq_exit_functions[] = {
 	{0, 72}, {84, 32},
@@ -1856,11 +1857,11 @@ static const uint64_t timer_entry_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place timer_entry_places[] = {
-	{5, PLACE_CPUS}, {11, PLACE_CONFIG}, {58, PLACE_CONFIG}, {76, PLACE_CONFIG},
-	{110, PLACE_CONFIG}, {152, PLACE_CONFIG}, {216, PLACE_CONFIG}, {396, PLACE_CONFIG},
-	{476, PLACE_CONFIG}, {508, PLACE_CONFIG}, {540, PLACE_CONFIG}, {572, PLACE_CONFIG},
-	{605, PLACE_CONFIG}, {707, PLACE_CONFIG}, {766, PLACE_CONFIG}, {800, PLACE_CONFIG},
-	{833, PLACE_CONFIG}, {844, PLACE_CONFIG}, {924, PLACE_CONFIG}, {991, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {11, PLACE_VALUE, AT_CONFIG}, {58, PLACE_VALUE, AT_CONFIG}, {76, PLACE_VALUE, AT_CONFIG},
+	{110, PLACE_VALUE, AT_CONFIG}, {152, PLACE_VALUE, AT_CONFIG}, {216, PLACE_VALUE, AT_CONFIG}, {396, PLACE_VALUE, AT_CONFIG},
+	{476, PLACE_VALUE, AT_CONFIG}, {508, PLACE_VALUE, AT_CONFIG}, {540, PLACE_VALUE, AT_CONFIG}, {572, PLACE_VALUE, AT_CONFIG},
+	{605, PLACE_VALUE, AT_CONFIG}, {707, PLACE_VALUE, AT_CONFIG}, {766, PLACE_VALUE, AT_CONFIG}, {800, PLACE_VALUE, AT_CONFIG},
+	{833, PLACE_VALUE, AT_CONFIG}, {844, PLACE_VALUE, AT_CONFIG}, {924, PLACE_VALUE, AT_CONFIG}, {991, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function timer_entry_functions[] = {
 	{0, 74}, {971, 32},
@@ -1907,7 +1908,7 @@ static const uint64_t timer_exit_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place timer_exit_places[] = {
-	{5, PLACE_CPUS}, {42, PLACE_CONFIG}, {79, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {42, PLACE_VALUE, AT_CONFIG}, {79, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function timer_exit_functions[] = {
 	{0, 87}, {59, 32},
@@ -1948,7 +1949,7 @@ static const uint64_t timer_list_entry_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place timer_list_entry_places[] = {
-	{6, PLACE_CPUS}, {41, PLACE_CONFIG}, {79, PLACE_CONFIG},
+	{6, PLACE_MAP, AT_CPUS}, {41, PLACE_VALUE, AT_CONFIG}, {79, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function timer_list_entry_functions[] = {
 	{0, 89}, {59, 32},
@@ -1992,7 +1993,7 @@ static const uint64_t work_entry_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place work_entry_places[] = {
-	{6, PLACE_CPUS}, {41, PLACE_CONFIG}, {79, PLACE_CONFIG},
+	{6, PLACE_MAP, AT_CPUS}, {41, PLACE_VALUE, AT_CONFIG}, {79, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function work_entry_functions[] = {
 	{0, 92}, {59, 32},
@@ -2036,7 +2037,7 @@ static const uint64_t tasklet_entry_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place tasklet_entry_places[] = {
-	{6, PLACE_CPUS}, {41, PLACE_CONFIG}, {79, PLACE_CONFIG},
+	{6, PLACE_MAP, AT_CPUS}, {41, PLACE_VALUE, AT_CONFIG}, {79, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function tasklet_entry_functions[] = {
 	{0, 95}, {59, 32},
@@ -2076,7 +2077,7 @@ static const uint64_t deferred_exit_instructions[] = {
 	0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place deferred_exit_places[] = {
-	{5, PLACE_CPUS}, {40, PLACE_CONFIG}, {77, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {40, PLACE_VALUE, AT_CONFIG}, {77, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function deferred_exit_functions[] = {
 	{0, 97}, {57, 32},
@@ -2122,7 +2123,7 @@ static const uint64_t rcu_callback_instructions[] = {
 	0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place rcu_callback_places[] = {
-	{5, PLACE_CPUS}, {60, PLACE_CONFIG}, {101, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {60, PLACE_VALUE, AT_CONFIG}, {101, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function rcu_callback_functions[] = {
 	{0, 99}, {81, 32},
@@ -2171,7 +2172,7 @@ static const uint64_t rcu_frees_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place rcu_frees_places[] = {
-	{4, PLACE_CPUS}, {58, PLACE_CONFIG}, {99, PLACE_CONFIG},
+	{4, PLACE_MAP, AT_CPUS}, {58, PLACE_VALUE, AT_CONFIG}, {99, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function rcu_frees_functions[] = {
 	{0, 102}, {79, 32},
@@ -2217,7 +2218,7 @@ static const uint64_t rcu_batch_end_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place rcu_batch_end_places[] = {
-	{4, PLACE_CPUS}, {58, PLACE_CONFIG}, {99, PLACE_CONFIG},
+	{4, PLACE_MAP, AT_CPUS}, {58, PLACE_VALUE, AT_CONFIG}, {99, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function rcu_batch_end_functions[] = {
 	{0, 104}, {79, 32},
@@ -2887,20 +2888,20 @@ static const uint64_t switch_threads_instructions[] = {
 	0x00000000000070bc, 0x0000000000000095,
 };
 static const struct bpf_place switch_threads_places[] = {
-	{5, PLACE_CPUS}, {121, PLACE_CONFIG}, {198, PLACE_CONFIG}, {257, PLACE_CONFIG},
-	{302, PLACE_CONFIG}, {355, PLACE_CONFIG}, {437, PLACE_CONFIG}, {448, PLACE_CONFIG},
-	{463, PLACE_CONFIG}, {472, PLACE_WOKEN}, {479, PLACE_CONFIG}, {490, PLACE_CONFIG},
-	{498, PLACE_CONFIG}, {506, PLACE_CONFIG}, {514, PLACE_WOKEN}, {559, PLACE_WOKEN},
-	{612, PLACE_CONFIG}, {644, PLACE_CONFIG}, {648, PLACE_CONFIG}, {759, PLACE_CONFIG},
-	{893, PLACE_CONFIG}, {925, PLACE_CONFIG}, {957, PLACE_CONFIG}, {989, PLACE_CONFIG},
-	{1022, PLACE_CONFIG}, {1123, PLACE_CONFIG}, {1179, PLACE_CONFIG}, {1224, PLACE_CONFIG},
-	{1257, PLACE_CONFIG}, {1340, PLACE_CONFIG}, {1409, PLACE_CONFIG}, {1485, PLACE_CONFIG},
-	{1541, PLACE_CONFIG}, {1635, PLACE_CONFIG}, {1725, PLACE_CONFIG}, {1794, PLACE_CONFIG},
-	{1870, PLACE_CONFIG}, {1926, PLACE_CONFIG}, {2020, PLACE_CONFIG}, {2067, PLACE_CONFIG},
-	{2085, PLACE_CONFIG}, {2098, PLACE_CONFIG}, {2113, PLACE_CONFIG}, {2220, PLACE_CONFIG},
-	{2246, PLACE_CONFIG}, {2287, PLACE_CONFIG}, {2310, PLACE_CONFIG}, {2338, PLACE_CONFIG},
-	{2344, PLACE_CONFIG}, {2356, PLACE_CONFIG}, {2371, PLACE_CONFIG}, {2443, PLACE_LEFT},
-	{2469, PLACE_CONFIG}, {2517, PLACE_CONFIG}, {2609, PLACE_LEFT}, {2637, PLACE_LEFT},
+	{5, PLACE_MAP, AT_CPUS}, {121, PLACE_VALUE, AT_CONFIG}, {198, PLACE_VALUE, AT_CONFIG}, {257, PLACE_VALUE, AT_CONFIG},
+	{302, PLACE_VALUE, AT_CONFIG}, {355, PLACE_VALUE, AT_CONFIG}, {437, PLACE_VALUE, AT_CONFIG}, {448, PLACE_VALUE, AT_CONFIG},
+	{463, PLACE_VALUE, AT_CONFIG}, {472, PLACE_MAP, AT_WOKEN}, {479, PLACE_VALUE, AT_CONFIG}, {490, PLACE_VALUE, AT_CONFIG},
+	{498, PLACE_VALUE, AT_CONFIG}, {506, PLACE_VALUE, AT_CONFIG}, {514, PLACE_MAP, AT_WOKEN}, {559, PLACE_MAP, AT_WOKEN},
+	{612, PLACE_VALUE, AT_CONFIG}, {644, PLACE_VALUE, AT_CONFIG}, {648, PLACE_VALUE, AT_CONFIG}, {759, PLACE_VALUE, AT_CONFIG},
+	{893, PLACE_VALUE, AT_CONFIG}, {925, PLACE_VALUE, AT_CONFIG}, {957, PLACE_VALUE, AT_CONFIG}, {989, PLACE_VALUE, AT_CONFIG},
+	{1022, PLACE_VALUE, AT_CONFIG}, {1123, PLACE_VALUE, AT_CONFIG}, {1179, PLACE_VALUE, AT_CONFIG}, {1224, PLACE_VALUE, AT_CONFIG},
+	{1257, PLACE_VALUE, AT_CONFIG}, {1340, PLACE_VALUE, AT_CONFIG}, {1409, PLACE_VALUE, AT_CONFIG}, {1485, PLACE_VALUE, AT_CONFIG},
+	{1541, PLACE_VALUE, AT_CONFIG}, {1635, PLACE_VALUE, AT_CONFIG}, {1725, PLACE_VALUE, AT_CONFIG}, {1794, PLACE_VALUE, AT_CONFIG},
+	{1870, PLACE_VALUE, AT_CONFIG}, {1926, PLACE_VALUE, AT_CONFIG}, {2020, PLACE_VALUE, AT_CONFIG}, {2067, PLACE_VALUE, AT_CONFIG},
+	{2085, PLACE_VALUE, AT_CONFIG}, {2098, PLACE_VALUE, AT_CONFIG}, {2113, PLACE_VALUE, AT_CONFIG}, {2220, PLACE_VALUE, AT_CONFIG},
+	{2246, PLACE_VALUE, AT_CONFIG}, {2287, PLACE_VALUE, AT_CONFIG}, {2310, PLACE_VALUE, AT_CONFIG}, {2338, PLACE_VALUE, AT_CONFIG},
+	{2344, PLACE_VALUE, AT_CONFIG}, {2356, PLACE_VALUE, AT_CONFIG}, {2371, PLACE_VALUE, AT_CONFIG}, {2443, PLACE_MAP, AT_LEFT},
+	{2469, PLACE_VALUE, AT_CONFIG}, {2517, PLACE_VALUE, AT_CONFIG}, {2609, PLACE_MAP, AT_LEFT}, {2637, PLACE_MAP, AT_LEFT},
 };
 static const struct bpf_function switch_threads_functions[] = {
 	{0, 106}, {2449, 32}, {2515, 34}, {2604, 46},
@@ -2996,9 +2997,9 @@ static const uint64_t waking_instructions[] = {
 	0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place waking_places[] = {
-	{6, PLACE_CPUS}, {71, PLACE_CONFIG}, {86, PLACE_CONFIG}, {96, PLACE_CONFIG},
-	{103, PLACE_CONFIG}, {111, PLACE_CONFIG}, {166, PLACE_WOKEN}, {179, PLACE_CPUS},
-	{220, PLACE_CONFIG},
+	{6, PLACE_MAP, AT_CPUS}, {71, PLACE_VALUE, AT_CONFIG}, {86, PLACE_VALUE, AT_CONFIG}, {96, PLACE_VALUE, AT_CONFIG},
+	{103, PLACE_VALUE, AT_CONFIG}, {111, PLACE_VALUE, AT_CONFIG}, {166, PLACE_MAP, AT_WOKEN}, {179, PLACE_MAP, AT_CPUS},
+	{220, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function waking_functions[] = {
 	{0, 117}, {200, 32},
@@ -3046,7 +3047,7 @@ static const uint64_t inherit_instructions[] = {
 	0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place inherit_places[] = {
-	{5, PLACE_CPUS}, {49, PLACE_CONFIG}, {88, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {49, PLACE_VALUE, AT_CONFIG}, {88, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function inherit_functions[] = {
 	{0, 121}, {68, 32},
@@ -3090,7 +3091,7 @@ static const uint64_t migrate_instructions[] = {
 	0x000000000158847b, 0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place migrate_places[] = {
-	{5, PLACE_CPUS}, {44, PLACE_CONFIG}, {82, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {44, PLACE_VALUE, AT_CONFIG}, {82, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function migrate_functions[] = {
 	{0, 123}, {62, 32},
@@ -3135,7 +3136,7 @@ static const uint64_t ipi_send_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place ipi_send_places[] = {
-	{5, PLACE_CPUS}, {45, PLACE_CONFIG}, {83, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {45, PLACE_VALUE, AT_CONFIG}, {83, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function ipi_send_functions[] = {
 	{0, 125}, {63, 32},
@@ -3184,7 +3185,7 @@ static const uint64_t ipi_send_mask_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place ipi_send_mask_places[] = {
-	{5, PLACE_CPUS}, {69, PLACE_CONFIG}, {111, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {69, PLACE_VALUE, AT_CONFIG}, {111, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function ipi_send_mask_functions[] = {
 	{0, 127}, {91, 32},
@@ -3234,7 +3235,7 @@ static const uint64_t ipi_raise_instructions[] = {
 	0x0000000000000095,
 };
 static const struct bpf_place ipi_raise_places[] = {
-	{5, PLACE_CPUS}, {61, PLACE_CONFIG}, {103, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {61, PLACE_VALUE, AT_CONFIG}, {103, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function ipi_raise_functions[] = {
 	{0, 131}, {83, 32},
@@ -3277,7 +3278,7 @@ static const uint64_t call_entry_instructions[] = {
 	0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place call_entry_places[] = {
-	{5, PLACE_CPUS}, {40, PLACE_CONFIG}, {77, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {40, PLACE_VALUE, AT_CONFIG}, {77, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function call_entry_functions[] = {
 	{0, 133}, {57, 32},
@@ -3317,7 +3318,7 @@ static const uint64_t call_exit_instructions[] = {
 	0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place call_exit_places[] = {
-	{5, PLACE_CPUS}, {40, PLACE_CONFIG}, {77, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {40, PLACE_VALUE, AT_CONFIG}, {77, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function call_exit_functions[] = {
 	{0, 135}, {57, 32},
@@ -3358,7 +3359,7 @@ static const uint64_t lock_begin_instructions[] = {
 	0x000000000158847b, 0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place lock_begin_places[] = {
-	{5, PLACE_CPUS}, {43, PLACE_CONFIG}, {82, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {43, PLACE_VALUE, AT_CONFIG}, {82, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function lock_begin_functions[] = {
 	{0, 137}, {62, 32},
@@ -3398,7 +3399,7 @@ static const uint64_t lock_end_instructions[] = {
 	0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place lock_end_places[] = {
-	{5, PLACE_CPUS}, {40, PLACE_CONFIG}, {77, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {40, PLACE_VALUE, AT_CONFIG}, {77, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function lock_end_functions[] = {
 	{0, 139}, {57, 32},
@@ -3449,7 +3450,7 @@ static const uint64_t idle_instructions[] = {
 	0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place idle_places[] = {
-	{5, PLACE_CPUS}, {63, PLACE_CONFIG}, {83, PLACE_CONFIG}, {120, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {63, PLACE_VALUE, AT_CONFIG}, {83, PLACE_VALUE, AT_CONFIG}, {120, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function idle_functions[] = {
 	{0, 141}, {100, 32},
@@ -3492,7 +3493,7 @@ static const uint64_t fault_instructions[] = {
 	0x000000000158847b, 0x000000000000037b, 0x00000001000000b4, 0x0000000000000095,
 };
 static const struct bpf_place fault_places[] = {
-	{5, PLACE_CPUS}, {53, PLACE_CONFIG}, {90, PLACE_CONFIG},
+	{5, PLACE_MAP, AT_CPUS}, {53, PLACE_VALUE, AT_CONFIG}, {90, PLACE_VALUE, AT_CONFIG},
 };
 static const struct bpf_function fault_functions[] = {
 	{0, 143}, {70, 32},
@@ -3504,8 +3505,7 @@ static const struct bpf_relocation fault_relocations[] = {
 static const struct bpf_program programs[PROGRAMS] = {
 	[PROGRAM_HOOK_ENTRY] = {
 		.name = "hook_entry", .tracepoint = "entry",
-		.is_typed = false,
-		.is_probe = true,
+		.kind = KIND_PROBE,
 		.instructions = hook_entry_instructions,
 		.instruction_count = 81,
 		.places = hook_entry_places, .place_count = 3,
@@ -3514,8 +3514,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_HOOK_RETURN] = {
 		.name = "hook_return", .tracepoint = "return",
-		.is_typed = false,
-		.is_probe = true,
+		.kind = KIND_PROBE,
 		.instructions = hook_return_instructions,
 		.instruction_count = 196,
 		.places = hook_return_places, .place_count = 3,
@@ -3523,8 +3522,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_IRQ_ENTRY] = {
 		.name = "irq_entry", .tracepoint = "irq_handler_entry",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = irq_entry_instructions,
 		.instruction_count = 161,
 		.places = irq_entry_places, .place_count = 3,
@@ -3532,8 +3530,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_IRQ_EXIT] = {
 		.name = "irq_exit", .tracepoint = "irq_handler_exit",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = irq_exit_instructions,
 		.instruction_count = 156,
 		.places = irq_exit_places, .place_count = 3,
@@ -3541,8 +3538,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_VECTOR_ENTRY] = {
 		.name = "vector_entry", .tracepoint = "local_timer_entry",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = vector_entry_instructions,
 		.instruction_count = 198,
 		.places = vector_entry_places, .place_count = 3,
@@ -3550,8 +3546,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_IRQ_WORK_ENTRY] = {
 		.name = "irq_work_entry", .tracepoint = "irq_work_entry",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = irq_work_entry_instructions,
 		.instruction_count = 227,
 		.places = irq_work_entry_places, .place_count = 7,
@@ -3560,8 +3555,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_VECTOR_EXIT] = {
 		.name = "vector_exit", .tracepoint = "local_timer_exit",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = vector_exit_instructions,
 		.instruction_count = 193,
 		.places = vector_exit_places, .place_count = 3,
@@ -3569,8 +3563,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_IPI_ENTRY] = {
 		.name = "ipi_entry", .tracepoint = "ipi_entry",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = ipi_entry_instructions,
 		.instruction_count = 194,
 		.places = ipi_entry_places, .place_count = 3,
@@ -3578,8 +3571,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_IPI_EXIT] = {
 		.name = "ipi_exit", .tracepoint = "ipi_exit",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = ipi_exit_instructions,
 		.instruction_count = 188,
 		.places = ipi_exit_places, .place_count = 3,
@@ -3587,8 +3579,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_NMI] = {
 		.name = "nmi", .tracepoint = "nmi_handler",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = nmi_instructions,
 		.instruction_count = 130,
 		.places = nmi_places, .place_count = 3,
@@ -3596,8 +3587,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_SOFTIRQ_RAISE] = {
 		.name = "softirq_raise", .tracepoint = "softirq_raise",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = softirq_raise_instructions,
 		.instruction_count = 141,
 		.places = softirq_raise_places, .place_count = 4,
@@ -3605,8 +3595,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_SOFTIRQ_ENTRY] = {
 		.name = "softirq_entry", .tracepoint = "softirq_entry",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = softirq_entry_instructions,
 		.instruction_count = 170,
 		.places = softirq_entry_places, .place_count = 4,
@@ -3614,8 +3603,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_SOFTIRQ_EXIT] = {
 		.name = "softirq_exit", .tracepoint = "softirq_exit",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = softirq_exit_instructions,
 		.instruction_count = 150,
 		.places = softirq_exit_places, .place_count = 3,
@@ -3623,8 +3611,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_TIMER_ENTRY] = {
 		.name = "timer_entry", .tracepoint = "hrtimer_expire_entry",
-		.is_typed = true,
-		.is_probe = false,
+		.kind = KIND_TYPED,
 		.instructions = timer_entry_instructions,
 		.instruction_count = 1037,
 		.places = timer_entry_places, .place_count = 20,
@@ -3633,8 +3620,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_TIMER_EXIT] = {
 		.name = "timer_exit", .tracepoint = "hrtimer_expire_exit",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = timer_exit_instructions,
 		.instruction_count = 125,
 		.places = timer_exit_places, .place_count = 3,
@@ -3642,8 +3628,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_TIMER_LIST_ENTRY] = {
 		.name = "timer_list_entry", .tracepoint = "timer_expire_entry",
-		.is_typed = true,
-		.is_probe = false,
+		.kind = KIND_TYPED,
 		.instructions = timer_list_entry_instructions,
 		.instruction_count = 125,
 		.places = timer_list_entry_places, .place_count = 3,
@@ -3652,8 +3637,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_WORK_ENTRY] = {
 		.name = "work_entry", .tracepoint = "workqueue_execute_start",
-		.is_typed = true,
-		.is_probe = false,
+		.kind = KIND_TYPED,
 		.instructions = work_entry_instructions,
 		.instruction_count = 125,
 		.places = work_entry_places, .place_count = 3,
@@ -3662,8 +3646,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_TASKLET_ENTRY] = {
 		.name = "tasklet_entry", .tracepoint = "tasklet_entry",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = tasklet_entry_instructions,
 		.instruction_count = 125,
 		.places = tasklet_entry_places, .place_count = 3,
@@ -3671,8 +3654,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_DEFERRED_EXIT] = {
 		.name = "deferred_exit", .tracepoint = "timer_expire_exit",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = deferred_exit_instructions,
 		.instruction_count = 123,
 		.places = deferred_exit_places, .place_count = 3,
@@ -3680,8 +3662,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_RCU_CALLBACK] = {
 		.name = "rcu_callback", .tracepoint = "rcu_invoke_callback",
-		.is_typed = true,
-		.is_probe = false,
+		.kind = KIND_TYPED,
 		.instructions = rcu_callback_instructions,
 		.instruction_count = 147,
 		.places = rcu_callback_places, .place_count = 3,
@@ -3690,8 +3671,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_RCU_FREES] = {
 		.name = "rcu_frees", .tracepoint = "rcu_invoke_kvfree_callback",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = rcu_frees_instructions,
 		.instruction_count = 145,
 		.places = rcu_frees_places, .place_count = 3,
@@ -3699,8 +3679,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_RCU_BATCH_END] = {
 		.name = "rcu_batch_end", .tracepoint = "rcu_batch_end",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = rcu_batch_end_instructions,
 		.instruction_count = 145,
 		.places = rcu_batch_end_places, .place_count = 3,
@@ -3708,8 +3687,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_SWITCH_THREADS] = {
 		.name = "switch_threads", .tracepoint = "sched_switch",
-		.is_typed = true,
-		.is_probe = false,
+		.kind = KIND_TYPED,
 		.instructions = switch_threads_instructions,
 		.instruction_count = 2642,
 		.places = switch_threads_places, .place_count = 56,
@@ -3718,8 +3696,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_WAKING] = {
 		.name = "waking", .tracepoint = "sched_waking",
-		.is_typed = true,
-		.is_probe = false,
+		.kind = KIND_TYPED,
 		.instructions = waking_instructions,
 		.instruction_count = 266,
 		.places = waking_places, .place_count = 9,
@@ -3728,8 +3705,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_INHERIT] = {
 		.name = "inherit", .tracepoint = "sched_pi_setprio",
-		.is_typed = true,
-		.is_probe = false,
+		.kind = KIND_TYPED,
 		.instructions = inherit_instructions,
 		.instruction_count = 134,
 		.places = inherit_places, .place_count = 3,
@@ -3738,8 +3714,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_MIGRATE] = {
 		.name = "migrate", .tracepoint = "sched_migrate_task",
-		.is_typed = true,
-		.is_probe = false,
+		.kind = KIND_TYPED,
 		.instructions = migrate_instructions,
 		.instruction_count = 128,
 		.places = migrate_places, .place_count = 3,
@@ -3748,8 +3723,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_IPI_SEND] = {
 		.name = "ipi_send", .tracepoint = "ipi_send_cpu",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = ipi_send_instructions,
 		.instruction_count = 129,
 		.places = ipi_send_places, .place_count = 3,
@@ -3757,8 +3731,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_IPI_SEND_MASK] = {
 		.name = "ipi_send_mask", .tracepoint = "ipi_send_cpumask",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = ipi_send_mask_instructions,
 		.instruction_count = 157,
 		.places = ipi_send_mask_places, .place_count = 3,
@@ -3767,8 +3740,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_IPI_RAISE] = {
 		.name = "ipi_raise", .tracepoint = "ipi_raise",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = ipi_raise_instructions,
 		.instruction_count = 149,
 		.places = ipi_raise_places, .place_count = 3,
@@ -3777,8 +3749,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_CALL_ENTRY] = {
 		.name = "call_entry", .tracepoint = "csd_function_entry",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = call_entry_instructions,
 		.instruction_count = 123,
 		.places = call_entry_places, .place_count = 3,
@@ -3786,8 +3757,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_CALL_EXIT] = {
 		.name = "call_exit", .tracepoint = "csd_function_exit",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = call_exit_instructions,
 		.instruction_count = 123,
 		.places = call_exit_places, .place_count = 3,
@@ -3795,8 +3765,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_LOCK_BEGIN] = {
 		.name = "lock_begin", .tracepoint = "contention_begin",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = lock_begin_instructions,
 		.instruction_count = 128,
 		.places = lock_begin_places, .place_count = 3,
@@ -3804,8 +3773,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_LOCK_END] = {
 		.name = "lock_end", .tracepoint = "contention_end",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = lock_end_instructions,
 		.instruction_count = 123,
 		.places = lock_end_places, .place_count = 3,
@@ -3813,8 +3781,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_IDLE] = {
 		.name = "idle", .tracepoint = "cpu_idle",
-		.is_typed = false,
-		.is_probe = false,
+		.kind = KIND_UNTYPED,
 		.instructions = idle_instructions,
 		.instruction_count = 166,
 		.places = idle_places, .place_count = 4,
@@ -3822,8 +3789,7 @@ static const struct bpf_program programs[PROGRAMS] = {
 	},
 	[PROGRAM_FAULT] = {
 		.name = "fault", .tracepoint = "page_fault_user",
-		.is_typed = true,
-		.is_probe = false,
+		.kind = KIND_TYPED,
 		.instructions = fault_instructions,
 		.instruction_count = 136,
 		.places = fault_places, .place_count = 3,

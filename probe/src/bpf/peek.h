@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Reading the kernel's memory, a word at a time: for what is looked at once in a run. */
-#ifndef WHYLATE_RECORDER_BPF_PEEK_H
-#define WHYLATE_RECORDER_BPF_PEEK_H
+#ifndef WHYLATE_BPF_PEEK_H
+#define WHYLATE_BPF_PEEK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * Only names count here. Where a field lies, and whether it is there, the kernel that loads the
  * programs looks up in its own BTF (CO-RE), so that one object serves x86-64 and arm64.
  */
-#ifndef WHYLATE_RECORDER_BPF_KERNEL_H
-#define WHYLATE_RECORDER_BPF_KERNEL_H
+#ifndef WHYLATE_BPF_KERNEL_H
+#define WHYLATE_BPF_KERNEL_H
 
 #include "calls.h"
 

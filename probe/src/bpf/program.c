@@ -6,7 +6,7 @@
  * The object file was parsed at build time: the probe needs no library, and each program is
  * optional.
  */
-#include "bpf_program.h"
+#include "program.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bpf/calls.h"
-#include "bpf_peek.h"
+#include "calls.h"
+#include "peek.h"
 
 #define INSTRUCTIONS 3000
 
@@ -64,38 +64,23 @@ long bpf_call(int command, void *arguments, size_t size)
 	return syscall(SYS_bpf, command, arguments, size);
 }
 
-/* set_address - put a map into the double instruction that loads a 64-bit number */
+/* set_address - put a map, or a variable, into the double instruction that loads a 64-bit number */
 static void set_address(struct bpf_insn *instruction, const struct bpf_fds *fds,
-			enum bpf_place_kind kind)
+			const struct bpf_place *place)
 {
-	int32_t value = 0;
+	int value = fds->at[place->number];
 	uint8_t meaning = 0;
 
-	switch (kind) {
-	case PLACE_CPUS:
+	switch (place->kind) {
+	case PLACE_MAP:
 		meaning = BPF_PSEUDO_MAP_FD;
-		value = fds->cpus_fd;
 		break;
-	case PLACE_WOKEN:
-		meaning = BPF_PSEUDO_MAP_FD;
-		value = fds->woken_fd;
-		break;
-	case PLACE_LEFT:
-		meaning = BPF_PSEUDO_MAP_FD;
-		value = fds->left_fd;
-		break;
-	case PLACE_CONFIG:
+	case PLACE_VALUE:
 		/* What the compiler put here is the offset in it. */
 		meaning = BPF_PSEUDO_MAP_VALUE;
 		instruction[1].imm = instruction[0].imm;
-		value = fds->config_fd;
 		break;
-	case PLACE_RAISED:
-	case PLACE_LAZY:
-	case PLACE_RETURN:
-		value = (int32_t)(kind == PLACE_RAISED ? fds->raised
-				  : kind == PLACE_LAZY ? fds->lazy
-						       : fds->returns);
+	case PLACE_VARIABLE:
 		/* Without it, the code that uses it is never reached: config says so. */
 		meaning = value ? BPF_PSEUDO_BTF_ID : 0;
 		break;
@@ -197,11 +182,13 @@ bool bpf_finds_tasks(const struct bpf_fds *fds, uint32_t tracepoint)
 }
 
 int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fds,
-		     uint32_t tracepoint, char *log, uint32_t log_size)
+		     const struct bpf_load_as *as, char *log, uint32_t log_size)
 {
 	struct bpf_insn instructions[INSTRUCTIONS];
 	struct load_arguments arguments = {
-	    .prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+	    .prog_type = as->type,
+	    .expected_attach_type = as->attach_type,
+	    .attach_btf_id = as->id,
 	    .insn_cnt = program->instruction_count,
 	    .insns = (uintptr_t)instructions,
 	    .license = (uintptr_t)licence,
@@ -225,16 +212,9 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fd
 	       program->instruction_count * sizeof(instructions[0]));
 	for (uint32_t i = 0; i < program->place_count; i++)
 		set_address(&instructions[program->places[i].instruction], fds,
-			    program->places[i].kind);
+			    &program->places[i]);
 	for (uint32_t i = 0; i < program->instruction_count; i++)
 		set_call(&instructions[i], fds);
-	if (program->is_typed) {
-		arguments.prog_type = BPF_PROG_TYPE_TRACING;
-		arguments.expected_attach_type = BPF_TRACE_RAW_TP;
-		arguments.attach_btf_id = tracepoint;
-	}
-	if (program->is_probe)
-		arguments.prog_type = BPF_PROG_TYPE_KPROBE;
 	snprintf(arguments.prog_name, sizeof(arguments.prog_name), "wl_%.12s", program->name);
 	fd = load(&arguments);
 	if (fd >= 0 || errno == EPERM || !log)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The running kernel's BTF, the description of its types: where in it a name is. */
-#ifndef WHYLATE_RECORDER_KERNEL_BTF_H
-#define WHYLATE_RECORDER_KERNEL_BTF_H
+#ifndef WHYLATE_BPF_KERNEL_BTF_H
+#define WHYLATE_BPF_KERNEL_BTF_H
 
 #include <stddef.h>
 #include <stdint.h>

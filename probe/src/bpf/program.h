@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* A BPF program as tools/bpfgen.py writes it, and loading it. */
-#ifndef WHYLATE_RECORDER_BPF_PROGRAM_H
-#define WHYLATE_RECORDER_BPF_PROGRAM_H
+#ifndef WHYLATE_BPF_PROGRAM_H
+#define WHYLATE_BPF_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,18 +9,17 @@
 
 /* What the loader puts in place of an address in a program. */
 enum bpf_place_kind {
-	PLACE_CPUS,   /* the map of struct recorder_bpf_cpu */
-	PLACE_WOKEN,  /* the map of struct recorder_woken */
-	PLACE_LEFT,   /* the map of struct recorder_left */
-	PLACE_CONFIG, /* struct recorder_config, in its map */
-	PLACE_RAISED, /* the kernel's per-CPU list of raised irq_work */
-	PLACE_LAZY,   /* that of irq_work that waits for a tick */
-	PLACE_RETURN, /* that of notifiers of a return to user code */
+	PLACE_MAP,	/* a map */
+	PLACE_VALUE,	/* the only value of a map: constants, where that is frozen */
+	PLACE_VARIABLE, /* a variable of the kernel's */
 };
+
+#define PLACES_MOST 8
 
 struct bpf_place {
 	uint32_t instruction;
 	enum bpf_place_kind kind;
+	uint32_t number; /* of bpf_fds.at */
 };
 
 /* struct bpf_core_relo of linux/bpf.h, which has it since 5.17. */
@@ -37,11 +36,16 @@ struct bpf_function {
 	uint32_t type; /* in the programs' BTF */
 };
 
+enum bpf_program_kind {
+	KIND_UNTYPED, /* for any tracepoint */
+	KIND_TYPED,   /* for its tracepoint alone */
+	KIND_PROBE,   /* for the entry or the return of any function, as a kprobe */
+};
+
 struct bpf_program {
 	const char *name;
 	const char *tracepoint; /* without its system */
-	bool is_typed;		/* belongs to that tracepoint; else it fits any */
-	bool is_probe;		/* for the entry or the return of any function */
+	enum bpf_program_kind kind;
 	const uint64_t *instructions;
 	uint32_t instruction_count;
 	const struct bpf_place *places;
@@ -52,25 +56,27 @@ struct bpf_program {
 	uint32_t relocation_count;
 };
 
-/* What a program is linked with. Descriptors are -1 where there is none. */
+/* What a program is linked with. */
 struct bpf_fds {
-	int btf_fd; /* the programs' own */
-	int cpus_fd;
-	int woken_fd;
-	int left_fd;
-	int config_fd;
+	int btf_fd; /* the programs' own; -1: none */
+	/* By the numbers of places: a map's descriptor, -1 where there is none; or the id of a
+	 * variable in the kernel's BTF, 0 where it has none of that name. */
+	int at[PLACES_MOST];
 	uint32_t task_from_pid; /* functions of the kernel's own, by their ids in its BTF; */
 	uint32_t task_release;	/* 0: there is none */
-	/* Variables of the kernel, by their ids in its BTF; 0: it has none of that name. */
-	uint32_t raised;
-	uint32_t lazy;
-	uint32_t returns;
+};
+
+/* As what a program is loaded: of linux/bpf.h */
+struct bpf_load_as {
+	uint32_t type;	      /* BPF_PROG_TYPE_ */
+	uint32_t attach_type; /* BPF_TRACE_, of BPF_PROG_TYPE_TRACING */
+	uint32_t id;	      /* of what it is attached to, in the kernel's BTF */
 };
 
 /* bpf_program_load - load a program; returns a descriptor, or -1 with errno and the verifier's log.
- * tracepoint: its id in the kernel's BTF, for typed programs alone. log: may be NULL. */
+ * log: may be NULL. */
 int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fds,
-		     uint32_t tracepoint, char *log, uint32_t log_size);
+		     const struct bpf_load_as *as, char *log, uint32_t log_size);
 
 struct bpf_insn;
 

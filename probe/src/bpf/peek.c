@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "bpf_peek.h"
+#include "peek.h"
 
 #include <linux/bpf.h>
 #include <string.h>
 
-#include "bpf_program.h"
+#include "program.h"
 
 int bpf_peek_open(void)
 {
