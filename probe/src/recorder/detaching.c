@@ -74,7 +74,7 @@ static bool wait_until(struct detaching *detaching, uint64_t time_ns)
 }
 
 /*
- * find_expedited - open the kernel's setting that expedites with RCU grace periods
+ * find_expedited - open the kernel's setting by which all RCU grace periods are expedited
  *
  * Before a program is attached where none was, the kernel waits until one has ended
  * (synchronize_rcu() in tracepoint_add_func()). The kernel thread that ends it is SCHED_OTHER:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 e35f2879cb71da98ca011d9edab7a67797f53752c3d23514f69451dce95a7769 */
+/* sources: sha256 f2eac608b71a74c1d0c7974d29ba5a634379aad19aa3e587a81810186b1ef38e */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
