@@ -12,6 +12,7 @@ from windows import DUE, PID, PRIO, busy_window, event, switch, window
 
 from whylate.causes.window.piece import Cause, Piece
 from whylate.causes.window.pieces import cut_window, stack_after_ns
+from whylate.causes.window.timeline import cut_segments
 from whylate.recording.events import Event, Kind, Window
 
 
@@ -364,6 +365,49 @@ def late_interrupt(*stack: Event, ran: Event | None = None) -> Window:
         waking=720,
         switched=800,
     )
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [("", ("lock", "mmap_lock", 300)), ("S", ("thread", "hog", 700))],
+    ids=["spins", "on its way to sleep"],
+)
+def test_only_what_is_spun_for_keeps_the_cpu(state: str, expected: tuple[str, str, int]) -> None:
+    pieces = pieces_of(
+        cut_window(
+            window(
+                switch(-400, 20, "hog", PRIO),
+                event(50, Kind.VECTOR_ENTRY, name="local_timer"),
+                event(60, Kind.WAKING, id=PID, prio=PRIO, target_cpu=0),
+                event(100, Kind.VECTOR_EXIT, name="local_timer"),
+                event(200, Kind.LOCK_BEGIN, id=0xBEEF, name="mmap_lock", prev_state=state),
+                event(500, Kind.LOCK_END, id=0xBEEF),
+                switch(800, PID, "whylate", PRIO, prev=20),
+                run=900,
+                timer=50,
+                waking=60,
+                switched=800,
+            )
+        )
+    )
+    assert expected in pieces
+
+
+def test_a_mutex_that_is_slept_for_is_spun_for_no_more() -> None:
+    segments = cut_segments(
+        [
+            switch(0, 20, "hog", PRIO),
+            event(100, Kind.LOCK_BEGIN, id=0xBEEF, name="mutex"),
+            event(200, Kind.LOCK_BEGIN, id=0xBEEF, name="mutex", prev_state="S"),
+            event(300, Kind.LOCK_END, id=0xBEEF),
+        ],
+        0,
+        DUE,
+        DUE + 400,
+    )
+    assert [(part.lock, part.sleeps_for) for part in segments] == [
+        ("", ""), ("mutex", ""), ("", "mutex"), ("", "")
+    ]  # fmt: skip
 
 
 def test_a_late_interrupt_needs_proof_that_interrupts_were_off() -> None:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from of_traces import OF_EVENTS, follow, lines_of
 
-from whylate.recording.traces.fields import switch_of, text, waking_of
+from whylate.recording.events import Kind
+from whylate.recording.traces.fields import event_of, switch_of, text, waking_of
 from whylate.recording.traces.layouts import FTRACE, LAYOUTS, NARROW, PERF, layout_of
 
 NAMES = st.binary(min_size=1, max_size=15).filter(lambda name: b"\n" not in name)
@@ -84,3 +85,21 @@ def test_names_are_short_and_without_control_characters(raw: bytes) -> None:
     shown = text(raw)
     assert shown.isprintable()
     assert len(shown) <= 160
+
+
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        # The kernel's own text: a hashed address without 0x.
+        (b"000000006d0fdd8e (flags=SPIN)", 0x6D0FDD8E),
+        (b"0xffff8881 (flags=SPIN|MUTEX)", 0xFFFF8881),
+        (b"lock_addr=0xffff8881 flags=0x1", 0xFFFF8881),
+        # Its thread sleeps.
+        (b"000000006d0fdd8e (flags=READ)", None),
+        (b"lock_addr=0xffff8881 flags=2", None),
+        (b"(flags=SPIN)", None),
+    ],
+)
+def test_the_lock_that_is_spun_for_is_read(rest: bytes, expected: int | None) -> None:
+    event = event_of((1000, Kind.LOCK_BEGIN, rest, 0), 0)
+    assert (event.id if event is not None else None) == expected

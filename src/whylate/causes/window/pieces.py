@@ -314,6 +314,13 @@ class _Rule:
             segment = replace(segment, hook="")
         if (alike := cause_in_any_stage(segment)) is not None:
             cause, detail = alike
+        elif (
+            segment.sleeps_for
+            and segment.thread is not None
+            and (segment.thread.pid == self._window.pid)
+        ):
+            # On its way to sleep for it, or back; of another thread it says nothing of the CPU.
+            cause, detail = Cause.LOCK, segment.sleeps_for
         elif stage is not Stage.PENDING and segment.level is Level.SOFTIRQ:
             cause, detail = Cause.SOFTIRQ, segment.label
         elif stage in _NOT_WOKEN:

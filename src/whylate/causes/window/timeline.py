@@ -53,7 +53,8 @@ class Segment:
     name: of the interrupt, softirq or NMI handler; within: the timer's, called or deferred function
     in it, of a thread the work item.
     thread: the one that had the CPU, interrupted or not; None: not known. chosen_ns: when it was
-    switched to. lock: what is spun for. idle_state: of the idle thread, -1 where it runs.
+    switched to. lock: what is spun for; sleeps_for: the lock for which its thread waits otherwise.
+    idle_state: of the idle thread, -1 where it runs.
     """
 
     start_ns: int
@@ -64,6 +65,7 @@ class Segment:
     thread: Thread | None = None
     chosen_ns: int = 0
     lock: str = ""
+    sleeps_for: str = ""
     idle_state: int = -1
     #: When the outermost interrupt began; 0 outside of interrupts.
     interrupt_ns: int = 0
@@ -79,6 +81,16 @@ class Segment:
         return f"{name}: {self.within}" if self.within else name
 
 
+@dataclass(frozen=True, slots=True)
+class _Wait:
+    """A lock that is waited for, and how many contexts are nested there."""
+
+    address: int
+    name: str
+    depth: int
+    spins: bool
+
+
 @dataclass
 class _Doing:
     """What a thread is in the middle of: with PREEMPT_RT it may leave it and come back."""
@@ -88,8 +100,8 @@ class _Doing:
     functions: list[str] = field(default_factory=list)
     #: Functions of work items, outside of softirqs.
     work: list[str] = field(default_factory=list)
-    #: What is spun for: its address, its name, and how many contexts are nested there.
-    locks: list[tuple[int, str, int]] = field(default_factory=list)
+    #: What is waited for, the innermost last.
+    locks: list[_Wait] = field(default_factory=list)
 
     def update(self, event: Event, functions: list[str], interrupts: int) -> None:
         """Take an event of softirqs and locks, and of functions wherever they run."""
@@ -105,11 +117,14 @@ class _Doing:
         elif kind in (Kind.TIMER_EXIT, Kind.CALL_EXIT):
             _pop(functions)
         elif kind is Kind.LOCK_BEGIN:
+            # A mutex is spun for first, and then slept for.
+            self.locks = [lock for lock in self.locks if lock.address != event.id]
             if len(self.locks) < DEEPEST:
                 depth = interrupts + len(self.softirqs)
-                self.locks.append((event.id, name or "one without a name", depth))
+                spins = event.prev_state != "S"
+                self.locks.append(_Wait(event.id, name or "one without a name", depth, spins))
         elif kind is Kind.LOCK_END:
-            self.locks = [lock for lock in self.locks if lock[0] != event.id]
+            self.locks = [lock for lock in self.locks if lock.address != event.id]
 
     def defer(self, event: Event) -> None:
         """Take an event of a deferred function, of a softirq or of a thread's work."""
@@ -119,10 +134,10 @@ class _Doing:
         else:
             _pop(functions)
 
-    def spun_for(self, interrupts: int) -> str:
-        """Return the lock that the innermost context spins for, "" where it does not."""
+    def waits_for(self, interrupts: int) -> _Wait | None:
+        """Return the lock that the innermost context waits for."""
         depth = interrupts + len(self.softirqs)
-        return next((name for _, name, at in reversed(self.locks) if at == depth), "")
+        return next((lock for lock in reversed(self.locks) if lock.depth == depth), None)
 
 
 @dataclass
@@ -140,6 +155,7 @@ class _Cpu:
 
     def segment(self, start_ns: int, end_ns: int) -> Segment:
         doing, functions = self.doing, self._functions()
+        wait = doing.waits_for(len(self.interrupts))
         if self.interrupts:
             level, name = Level.INTERRUPT, self.interrupts[-1]
         elif doing.softirqs:
@@ -154,7 +170,8 @@ class _Cpu:
             within=functions[-1] if functions else "",
             thread=self.thread,
             chosen_ns=self.chosen_ns,
-            lock=doing.spun_for(len(self.interrupts)),
+            lock=wait.name if wait is not None and wait.spins else "",
+            sleeps_for=wait.name if wait is not None and not wait.spins else "",
             idle_state=self.idle_state,
             interrupt_ns=self.interrupt_ns if self.interrupts else 0,
         )

@@ -123,5 +123,5 @@ def _inner(segment: Segment) -> Iterable[Span]:
     if segment.level in _ON_TOP:
         name = segment.label if segment.level is not Level.NMI else f"NMI {segment.label}".strip()
         yield Span(segment.start_ns, segment.end_ns, *_ON_TOP[segment.level], name)
-    if segment.lock:
-        yield Span(segment.start_ns, segment.end_ns, Track.LOCKS, SpanKind.LOCK, segment.lock)
+    if lock := segment.lock or segment.sleeps_for:
+        yield Span(segment.start_ns, segment.end_ns, Track.LOCKS, SpanKind.LOCK, lock)

@@ -32,6 +32,8 @@ STACKS = {int(RecorderStack.TIMER): "timer", int(RecorderStack.SWITCH): "switch"
 #: Priorities of the kernel end at 139 (MAX_PRIO - 1): what is above in a byte is negative.
 MOST_PRIO = 139
 #: As plain numbers: a journal of hours has a million of these, and an enumeration is slow.
+#: LCB_F_SPIN of the flags of a contention (trace/events/lock.h).
+_SPINS = 0x1
 _OF_USER, _PREEMPTED = int(RecorderStack.OF_USER), int(SwitchState.PREEMPTED)
 #: Bits of task_struct.__state, as the kernel's own trace writes them.
 STATES = ((0x01, "S"), (0x02, "D"), (0x04, "T"), (0x08, "t"), (0x10, "X"), (0x20, "Z"), (0x40, "P"))
@@ -202,6 +204,11 @@ def _lock(raw: RawEvent, names: Names) -> _Fields:
     return {"id": raw.e, "name": _entry(names.function(raw.e)).replace("?", "")}
 
 
+def _lock_begin(raw: RawEvent, names: Names) -> _Fields:
+    """Return a wait for a lock; its state: S where its thread does not spin, but sleeps."""
+    return {**_lock(raw, names), "prev_state": "" if raw.a & _SPINS else "S"}
+
+
 def _call(raw: RawEvent, names: Names) -> _Fields:
     return {"name": _entry(names.function(raw.e))}
 
@@ -248,7 +255,7 @@ _EVENT_FIELDS: Mapping[EventKind, Callable[[RawEvent, Names], _Fields]] = {
     },
     EventKind.SWITCH: _switch,
     EventKind.MIGRATE: lambda raw, _: {"id": raw.c, "target_cpu": raw.b},
-    EventKind.LOCK_BEGIN: _lock,
+    EventKind.LOCK_BEGIN: _lock_begin,
     EventKind.LOCK_END: _lock,
     EventKind.IDLE_ENTRY: lambda raw, _: {"id": raw.b},
     EventKind.IDLE_EXIT: lambda *_: {},

@@ -45,7 +45,8 @@ _FUNCTION = re.compile(rb"func(?:tion)?=([^\s,]{1,160})")
 _IRQ = re.compile(rb"irq=(\d{1,10})(?: name=(.{1,160}))?")
 _SOFTIRQ = re.compile(rb"vec=(\d{1,3})(?: \[action=(\w{1,32})\])?")
 _IPI = re.compile(rb"\(([\w ]{1,64})\)")
-_LOCK = re.compile(rb"(?:lock_addr=)?0x([0-9a-f]{1,16})")
+#: The kernel's own text has the address without 0x, hashed.
+_LOCK = re.compile(rb"(?:lock_addr=)?(?:0x)?([0-9a-f]{1,16})\b")
 _LOCK_FLAGS = re.compile(rb"flags=(0x[0-9a-f]{1,8}|\d{1,8}|[\w|]{1,64})")
 _STATE = re.compile(rb"state=(-?\d{1,10})")
 _NMI = re.compile(rb"([\w.]{1,160})(?:\(\))? delta_ns: ?=?(\d{1,18})|"
