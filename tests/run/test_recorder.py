@@ -76,7 +76,9 @@ def test_windows_are_whole_and_their_pieces_sum_to_the_latency(recorded: Path) -
     for window in windows:
         pieces = cut_window(window)
         assert sum(piece.length_ns for piece in pieces) == window.latency_ns
-        assert all(event.time_ns <= window.run_ns for event in window.events[:-64])
+        # A chunk of the ring of its own CPU goes on behind it.
+        own = [event for event in window.events if event.cpu == window.cpu]
+        assert all(event.time_ns <= window.run_ns for event in own[:-64])
     whole = [w for w in windows if w.observed_ns <= w.due_ns and w.switched_ns is not None]
     assert len(whole) > len(windows) * 0.3
     switches = [

@@ -37,6 +37,14 @@ def test_lines_between_frames_are_text_and_the_frames_are_whole(step: int) -> No
     assert decoder.counts.damaged == 0
 
 
+@pytest.mark.parametrize("payload", [b"\r\n", b"ab\r\n", b"a line of text\r\n\r\n"])
+def test_a_line_end_in_a_frame_behind_the_kernels_line_is_the_frames(payload: bytes) -> None:
+    frame = encode_frame(7, 1, payload)
+    for at in range(1, len(frame)):
+        payloads, _, _, _ = sifted(frame[:at] + KERNEL + frame[at:])
+        assert payloads == [payload]
+
+
 @settings(deadline=None)
 @given(st.binary(max_size=300), st.data())
 def test_a_kernel_line_in_a_frames_middle_is_lifted_out_and_the_frame_arrives(

@@ -110,14 +110,21 @@ class FrameSieve:
             if _is_text(piece):
                 text += piece
                 return
-            piece, lines = lift_lines(piece)
+            # The bytes of a frame may look like a line, too: what leaves a whole frame is right.
+            stamped, lines = lift_lines(piece, stamped=True)
+            if not _is_frame(stamped):
+                stamped, lines = lift_lines(piece)
+            piece = stamped
             text += lines
         if piece:
             frames += b"\0" + piece + b"\0"
 
 
-def lift_lines(piece: bytes) -> tuple[bytes, bytes]:
-    r"""Return what is left of a piece without the lines of text in it, and those lines."""
+def lift_lines(piece: bytes, *, stamped: bool = False) -> tuple[bytes, bytes]:
+    r"""Return what is left of a piece without the lines of text in it, and those lines.
+
+    stamped: only those that have the kernel's time stamp.
+    """
     rest, text = bytearray(), bytearray()
     among_text = False
     *segments, last = piece.split(b"\r\n")
@@ -128,7 +135,7 @@ def lift_lines(piece: bytes) -> tuple[bytes, bytes]:
             line = line[stamp.start() :]
         # A short line counts only after another one, and only if it is complete.
         short = len(line) < _SHORTEST and not (among_text and len(line) == len(segment))
-        among_text = bool(stamp) or not short
+        among_text = bool(stamp) or not (short or stamped)
         if among_text:
             rest += segment[: len(segment) - len(line)]
             text += line + b"\r\n"
