@@ -442,7 +442,7 @@ def test_a_late_interrupt_needs_proof_that_interrupts_were_off() -> None:
             ("interrupts disabled", "flush_it [drv]", 700),
         ),
     ],
-    ids=["less urgent", "more urgent", "a function"],
+    ids=["of lower priority", "of the same priority", "a function"],
 )
 def test_a_more_urgent_thread_has_the_cpu_also_where_nobody_knows_why_interrupts_were_off(
     ran: Event, below: tuple[str, ...], expected: tuple[str, str, int]

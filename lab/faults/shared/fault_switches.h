@@ -146,6 +146,7 @@ static inline void fault_switches_log(struct fault_switches *switches, struct fa
 
 	while (at < head) {
 		struct fault_switch record;
+		bool ends;
 
 		/* Records are multiples of 8 bytes: what goes on at the ring's begin does so at
 		 * one. */
@@ -153,20 +154,18 @@ static inline void fault_switches_log(struct fault_switches *switches, struct fa
 			memcpy((char *)&record + i, data + ((at + i) & mask), 8);
 		at += record.header.size;
 		records++;
-		if (fault_switches_ends_act(switches, &record, least_ns)) {
-			uint64_t noted;
-
+		ends = fault_switches_ends_act(switches, &record, least_ns);
+		if (ends || records == FAULT_SWITCH_RECORDS) {
 			now_ns = fault_switches_done(fault, &switches->least_records_ns[records],
 						     now_ns, cpu);
-			noted = fault->count;
+			records = 0;
+		}
+		if (ends) {
+			uint64_t noted = fault->count;
+
 			fault_switches_act(switches, fault, record.time_ns, cpu);
 			now_ns = fault_switches_done(
 			    fault, &switches->least_logged_ns[fault->count - noted], now_ns, cpu);
-			records = 0;
-		} else if (records == FAULT_SWITCH_RECORDS) {
-			now_ns = fault_switches_done(fault, &switches->least_records_ns[records],
-						     now_ns, cpu);
-			records = 0;
 		}
 	}
 	__atomic_store_n(&switches->page->data_tail, at, __ATOMIC_RELEASE);

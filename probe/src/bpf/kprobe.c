@@ -21,8 +21,7 @@ uint32_t bpf_kprobe_type(void)
 	return (uint32_t)small_file_number(AT_FDCWD, KPROBES, "");
 }
 
-int bpf_kprobe_attach(uint32_t type, const char *function, uint64_t address, bool at_return,
-		      int program)
+int bpf_kprobe_attach(uint32_t type, uint64_t address, bool at_return, int program)
 {
 	struct perf_event_attr attributes;
 	long fd;
@@ -32,8 +31,7 @@ int bpf_kprobe_attach(uint32_t type, const char *function, uint64_t address, boo
 	attributes.type = type;
 	attributes.size = sizeof(attributes);
 	attributes.config = at_return ? AT_RETURN : 0;
-	/* The kernel's kprobe_func, and the address or the offset from it. */
-	attributes.config1 = (uintptr_t)function;
+	/* By its address: kprobe_func is 0. */
 	attributes.config2 = address;
 	/* The program runs on all CPUs, wherever the event is. */
 	fd = syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);

@@ -9,9 +9,8 @@
 /* bpf_kprobe_type - return the number of the kernel's events of that kind; 0: it has none */
 uint32_t bpf_kprobe_type(void);
 
-/* bpf_kprobe_attach - run a program for as long as the returned descriptor is open; -1 with errno.
- * function: its name; NULL: the one at that address. */
-int bpf_kprobe_attach(uint32_t type, const char *function, uint64_t address, bool at_return,
-		      int program);
+/* bpf_kprobe_attach - run a program at the function at that address, for as long as the returned
+ * descriptor is open; -1 with errno */
+int bpf_kprobe_attach(uint32_t type, uint64_t address, bool at_return, int program);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 f2eac608b71a74c1d0c7974d29ba5a634379aad19aa3e587a81810186b1ef38e */
+/* sources: sha256 0a543470798d8e563a441c1815ee7ca770d6ed732cd72b8e981039c30207f090 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -111,10 +111,10 @@ class FrameSieve:
                 text += piece
                 return
             # The bytes of a frame may look like a line, too: what leaves a whole frame is right.
-            stamped, lines = lift_lines(piece, stamped=True)
-            if not _is_frame(stamped):
-                stamped, lines = lift_lines(piece)
-            piece = stamped
+            whole = piece
+            piece, lines = lift_lines(whole, stamped=True)
+            if not _is_frame(piece):
+                piece, lines = lift_lines(whole)
             text += lines
         if piece:
             frames += b"\0" + piece + b"\0"

@@ -317,7 +317,7 @@ class _Rule:
         elif (
             segment.sleeps_for
             and segment.thread is not None
-            and (segment.thread.pid == self._window.pid)
+            and segment.thread.pid == self._window.pid
         ):
             # On its way to sleep for it, or back; of another thread it says nothing of the CPU.
             cause, detail = Cause.LOCK, segment.sleeps_for

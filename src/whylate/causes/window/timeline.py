@@ -116,15 +116,13 @@ class _Doing:
             _push(functions, name)
         elif kind in (Kind.TIMER_EXIT, Kind.CALL_EXIT):
             _pop(functions)
-        elif kind is Kind.LOCK_BEGIN:
-            # A mutex is spun for first, and then slept for.
+        elif kind in (Kind.LOCK_BEGIN, Kind.LOCK_END):
+            # A mutex is spun for first, and then slept for: the latter ends the former.
             self.locks = [lock for lock in self.locks if lock.address != event.id]
-            if len(self.locks) < DEEPEST:
+            if kind is Kind.LOCK_BEGIN and len(self.locks) < DEEPEST:
                 depth = interrupts + len(self.softirqs)
                 spins = event.prev_state != "S"
                 self.locks.append(_Wait(event.id, name or "one without a name", depth, spins))
-        elif kind is Kind.LOCK_END:
-            self.locks = [lock for lock in self.locks if lock.address != event.id]
 
     def defer(self, event: Event) -> None:
         """Take an event of a deferred function, of a softirq or of a thread's work."""
