@@ -21,12 +21,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "probe/src"
 #: Each becomes programs.h beside it.
-MAINS = (SOURCES / "recorder/bpf/recorder.bpf.c",)
+MAINS = (SOURCES / "recorder/bpf/recorder.bpf.c", SOURCES / "section/bpf/section.bpf.c")
 #: The kind of a program, by the type of its section.
 KINDS = {
     "tp_btf": "KIND_TYPED",
     "raw_tp": "KIND_UNTYPED",
     "kprobe": "KIND_PROBE",
+    "fentry": "KIND_ENTRY",
+    "fexit": "KIND_EXIT",
 }
 NOTICE = "Written by tools/bpfgen.py from what lies beside it. Do not edit."
 FLAGS = ["-target", "bpf", "-mcpu=v3", "-std=gnu11", "-O2", "-g", "-fno-strict-aliasing"]
@@ -41,6 +43,9 @@ PLACES = {
     "raised_list": ("PLACE_VARIABLE", "AT_RAISED"),
     "lazy_list": ("PLACE_VARIABLE", "AT_LAZY"),
     "return_list": ("PLACE_VARIABLE", "AT_RETURN"),
+    "section_cpus": ("PLACE_MAP", "AT_SECTION_CPUS"),
+    "section_owners": ("PLACE_MAP", "AT_SECTION_OWNERS"),
+    "wanted": ("PLACE_VALUE", "AT_SECTION_CONFIG"),
 }
 #: The kind of relocation of a call, and its instruction.
 R_BPF_64_32, CALL = 10, 0x85

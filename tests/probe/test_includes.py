@@ -15,8 +15,8 @@ FLOORS = (
     ("workloads", "facts"),
     ("workloads/activations",),
     ("workloads/benchmark",),
-    ("recorder",),
-    ("recorder/tracefs", "recorder/bpf"),
+    ("recorder", "section"),
+    ("recorder/tracefs", "recorder/bpf", "section/bpf"),
     ("guardian",),
     ("loads", "tracefs", "bpf"),
     ("wire",),
@@ -79,7 +79,7 @@ def test_no_headers_include_each_other_in_a_circle() -> None:
 def test_only_the_workloads_name_a_workload() -> None:
     """The session knows a workload by its operations alone."""
     names = re.compile(
-        r"\bworkload_(wakeup|app|switch|memory|clock|command)\b|WIRE_BENCH_|WIRE_WAKEUP"
+        r"\bworkload_(wakeup|app|section|switch|memory|clock|command)\b|WIRE_BENCH_|WIRE_WAKEUP"
     )
     rooms = ("workloads", "wire")
     naming = [

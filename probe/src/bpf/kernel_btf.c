@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/btf.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -157,6 +158,100 @@ int kernel_btf_find(struct kernel_name *names, size_t count)
 
 	if (!error)
 		error = find(&text, names, count);
+	free(text.data);
+	return error;
+}
+
+/* entry_at - find an entry by its id; at: what follows its struct btf_type. false: there is none */
+static bool entry_at(const struct text *text, uint32_t id, struct btf_type *type, uint64_t *at)
+{
+	struct btf_header header;
+	uint64_t end;
+
+	memcpy(&header, text->data, sizeof(header));
+	*at = (uint64_t)header.hdr_len + header.type_off;
+	end = *at + header.type_len;
+	for (; id && *at + sizeof(*type) <= end; id--) {
+		uint32_t kind;
+
+		memcpy(type, text->data + *at, sizeof(*type));
+		*at += sizeof(*type);
+		if (id == 1)
+			return true;
+		kind = BTF_INFO_KIND(type->info) & 0x1f;
+		if (kind >= sizeof(tails) / sizeof(tails[0]))
+			return false;
+		*at += tails[kind].fixed + (uint64_t)tails[kind].each * BTF_INFO_VLEN(type->info);
+	}
+	return false;
+}
+
+/* Names of types that are followed to what they stand for. */
+#define FOLLOWED_MOST 16
+
+/* bytes_of - how many bytes of an argument of that type count */
+static uint32_t bytes_of(const struct text *text, uint32_t id)
+{
+	struct btf_type type;
+	uint64_t at;
+
+	for (unsigned i = 0; i < FOLLOWED_MOST && entry_at(text, id, &type, &at); i++) {
+		uint32_t kind = BTF_INFO_KIND(type.info) & 0x1f;
+
+		if (kind == BTF_KIND_INT || kind == BTF_KIND_ENUM)
+			return type.size == 1 || type.size == 2 || type.size == 4 ? type.size : 8;
+		if (kind != BTF_KIND_TYPEDEF && kind != BTF_KIND_CONST && kind != BTF_KIND_VOLATILE)
+			break;
+		id = type.type;
+	}
+	return 8;
+}
+
+/* find_argument - find an argument of that name in the parameters at `at`; the first of them is
+ * the tracepoint's own */
+static int find_argument(const struct text *text, uint64_t at, uint32_t parameters,
+			 const char *name, struct kernel_argument *argument)
+{
+	struct btf_header header;
+	char number[16];
+
+	memcpy(&header, text->data, sizeof(header));
+	for (uint32_t i = 1; i < parameters; i++) {
+		struct btf_param parameter;
+		uint64_t string;
+
+		if (at + (i + 1) * sizeof(parameter) > text->size)
+			return EPROTO;
+		memcpy(&parameter, text->data + at + i * sizeof(parameter), sizeof(parameter));
+		string = (uint64_t)header.hdr_len + header.str_off + parameter.name_off;
+		snprintf(number, sizeof(number), "%u", i - 1);
+		if (strcmp(name, number) != 0 &&
+		    (string >= text->size || strcmp(text->data + string, name) != 0))
+			continue;
+		*argument = (struct kernel_argument){i - 1, bytes_of(text, parameter.type)};
+		return 0;
+	}
+	return ESRCH;
+}
+
+int kernel_btf_argument(const char *tracepoint, const char *name, struct kernel_argument *argument)
+{
+	struct kernel_name typedefs = {"btf_trace_", tracepoint, BTF_KIND_TYPEDEF, 0, 0, NULL};
+	struct text text = {0};
+	struct btf_type type;
+	uint64_t at;
+	int error = read_all(&text);
+
+	if (!error)
+		error = find(&text, &typedefs, 1);
+	/* A pointer to a function's prototype. */
+	if (!error &&
+	    (!entry_at(&text, typedefs.id, &type, &at) || !entry_at(&text, type.type, &type, &at) ||
+	     !entry_at(&text, type.type, &type, &at) ||
+	     (BTF_INFO_KIND(type.info) & 0x1f) != BTF_KIND_FUNC_PROTO))
+		error = ESRCH;
+	if (!error)
+		error = find_argument(&text, at, BTF_INFO_VLEN(type.info), name, argument);
 	free(text.data);
 	return error;
 }

@@ -19,4 +19,14 @@ struct kernel_name {
 /* kernel_btf_find - look all names up at once; returns 0 or an errno, ENOENT without BTF */
 int kernel_btf_find(struct kernel_name *names, size_t count);
 
+/* An argument of a tracepoint. */
+struct kernel_argument {
+	uint32_t number; /* from 0 */
+	uint32_t bytes;	 /* 1, 2, 4 or 8 */
+};
+
+/* kernel_btf_argument - find an argument of a tracepoint by its name, or by its number; returns 0
+ * or an errno, ENOENT without BTF, ESRCH where it has none of that name */
+int kernel_btf_argument(const char *tracepoint, const char *name, struct kernel_argument *argument);
+
 #endif

@@ -21,18 +21,19 @@ uint32_t bpf_kprobe_type(void)
 	return (uint32_t)small_file_number(AT_FDCWD, KPROBES, "");
 }
 
-int bpf_kprobe_attach(uint32_t type, uint64_t address, bool at_return, int program)
+int bpf_kprobe_attach(const struct bpf_kprobe *at, int program)
 {
 	struct perf_event_attr attributes;
 	long fd;
 	int error;
 
 	memset(&attributes, 0, sizeof(attributes));
-	attributes.type = type;
+	attributes.type = at->type;
 	attributes.size = sizeof(attributes);
-	attributes.config = at_return ? AT_RETURN : 0;
-	/* By its address: kprobe_func is 0. */
-	attributes.config2 = address;
+	attributes.config = at->at_return ? AT_RETURN : 0;
+	/* kprobe_func and probe_offset, or kprobe_addr. */
+	attributes.config1 = (uintptr_t)at->function;
+	attributes.config2 = at->function ? 0 : at->address;
 	/* The program runs on all CPUs, wherever the event is. */
 	fd = syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)

@@ -40,6 +40,8 @@ enum bpf_program_kind {
 	KIND_UNTYPED, /* for any tracepoint */
 	KIND_TYPED,   /* for its tracepoint alone */
 	KIND_PROBE,   /* for the entry or the return of any function, as a kprobe */
+	KIND_ENTRY,   /* for the entry of the function that it is loaded for (fentry), */
+	KIND_EXIT,    /* or for its return (fexit) */
 };
 
 struct bpf_program {

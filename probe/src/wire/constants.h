@@ -88,6 +88,12 @@
 #define WIRE_WAIT_BINS 784u
 /* Waits of a group: one a nanosecond for 11 days. */
 #define WIRE_MOST_WAITS 1000000000000000ull
+/* Bytes of what a section begins or ends at. */
+#define WIRE_LONGEST_PLACE 255u
+/* Conditions on the beginning of a section. */
+#define WIRE_MOST_CONDITIONS 4u
+/* Of so many executions of a section at most one is drawn. */
+#define WIRE_MOST_ONE_IN 16777216u
 /* A stage of an activation that was not seen. */
 #define WIRE_NOT_SEEN (-2147483647 - 1)
 
@@ -124,6 +130,37 @@ enum name_table {
 	NAMES_PID = 4,
 	NAMES_TASK = 5,
 	NAMES_COUNT = 6,
+};
+
+/* What a section is: a function of the kernel, or what lies between two tracepoints. */
+enum section_kind {
+	SECTION_FUNCTION = 0,
+	SECTION_TRACEPOINTS = 1,
+	SECTION_COUNT = 2,
+};
+
+/* What pairs the beginning of a section with its end. */
+enum section_key {
+	PAIRED_BY_THREAD = 0,
+	PAIRED_BY_CPU = 1,
+	PAIRED_BY_ARGUMENT = 2,
+	PAIRED_BY_COUNT = 3,
+};
+
+/* What runs where a section begins and ends: the best there is, or that one. */
+enum section_hook {
+	HOOK_BEST = 0,
+	HOOK_FENTRY = 1,
+	HOOK_KPROBE = 2,
+	HOOK_TRACEPOINT = 3,
+	HOOK_COUNT = 4,
+};
+
+/* Of an execution that is kept: drawn, and not only for its duration; ended on another CPU. */
+enum execution_flag {
+	EXECUTION_DRAWN = 1,
+	EXECUTION_MOVED = 2,
+	EXECUTION_COUNT = 3,
 };
 
 /* A load: not started, working, stopped by an error, or a command that ended by itself. */

@@ -20,6 +20,7 @@ enum wire_kind {
 	WIRE_PHASE = 11,
 	WIRE_RECORDER = 12,
 	WIRE_APP = 13,
+	WIRE_SECTION = 22,
 	WIRE_COUNTERS = 14,
 	WIRE_BENCH_SWITCH = 15,
 	WIRE_BENCH_MEMORY = 16,
@@ -55,6 +56,10 @@ enum wire_kind {
 	WIRE_SAMPLE_THREADS = 85,
 	WIRE_APP_WAIT = 112,
 	WIRE_APP_ENDED = 86,
+	WIRE_SECTION_STARTED = 126,
+	WIRE_EXECUTIONS = 127,
+	WIRE_EXECUTION_BINS = 128,
+	WIRE_SECTION_RESULT = 129,
 	WIRE_RECORDER_RESULT = 84,
 	WIRE_SYMBOLS = 88,
 	WIRE_BUILD_ID = 89,
@@ -169,6 +174,25 @@ struct wire_app {
 	uint32_t pid;
 	struct wire_bytes comm;
 	struct wire_list argv;
+};
+
+/* section - Time each execution of a section of code. */
+struct wire_section {
+	uint64_t duration_ns;
+	uint8_t spool;
+	uint8_t kind;
+	struct wire_bytes begin;
+	struct wire_bytes end;
+	uint8_t hook;
+	uint8_t key;
+	struct wire_bytes begin_argument;
+	struct wire_bytes end_argument;
+	struct wire_list arguments;
+	struct wire_list values;
+	uint32_t pid;
+	struct wire_bytes comm;
+	uint32_t one_in;
+	uint64_t above_ns;
 };
 
 /* counters - Count these events in each repetition, or of each wakeup thread; none: no more. */
@@ -486,6 +510,43 @@ struct wire_app_ended {
 	uint8_t signal;
 };
 
+/* section_started - How the executions of a section are timed from now on. */
+struct wire_section_started {
+	uint8_t hook;
+	uint32_t one_in;
+	uint64_t tried_ns;
+	uint64_t tried;
+};
+
+/* executions - Executions of a section that are kept; `data`: a block executions. */
+struct wire_executions {
+	uint16_t cpu;
+	uint16_t count;
+	uint64_t first;
+	struct wire_bytes data;
+};
+
+/* execution_bins - All executions that ended on a CPU, by how long they took; `data`: a block
+ * waits. */
+struct wire_execution_bins {
+	uint16_t cpu;
+	uint16_t bins;
+	struct wire_bytes data;
+};
+
+/* section_result - The account of all executions: entries = returned + in_flight + left + too_deep
+ * + no_room. */
+struct wire_section_result {
+	uint64_t entries;
+	uint64_t returned;
+	uint64_t in_flight;
+	uint64_t left;
+	uint64_t too_deep;
+	uint64_t no_room;
+	uint64_t unmatched;
+	uint64_t missed;
+};
+
 /* recorder_result - What the recorder did, and what it cost. run_ns: 0 where the kernel does not
  * report it. */
 struct wire_recorder_result {
@@ -724,6 +785,7 @@ union wire_command {
 	struct wire_phase phase;
 	struct wire_recorder recorder;
 	struct wire_app app;
+	struct wire_section section;
 	struct wire_counters counters;
 	struct wire_bench_switch bench_switch;
 	struct wire_bench_memory bench_memory;
@@ -767,6 +829,7 @@ enum wire_block {
 	BLOCK_STAGES,
 	BLOCK_THREADS,
 	BLOCK_WAITS,
+	BLOCK_EXECUTIONS,
 };
 
 #endif

@@ -58,8 +58,8 @@ struct workload_ops {
 	int (*input)(const struct workload *workload);
 };
 
-extern const struct workload_ops workload_wakeup, workload_app, workload_switch, workload_memory,
-    workload_clock, workload_command;
+extern const struct workload_ops workload_wakeup, workload_app, workload_section, workload_switch,
+    workload_memory, workload_clock, workload_command;
 
 /* workload_of - the workload that a command starts, or NULL */
 const struct workload_ops *workload_of(uint8_t command);

@@ -14,7 +14,7 @@
 #define SPOOL_MOST ((uint64_t)1 << 30)
 
 static const struct workload_ops *const workloads[] = {
-    &workload_wakeup, &workload_app,   &workload_switch,
+    &workload_wakeup, &workload_app,   &workload_section, &workload_switch,
     &workload_memory, &workload_clock, &workload_command,
 };
 

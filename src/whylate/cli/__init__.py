@@ -19,6 +19,7 @@ from whylate.cli.lazy_verbs import LazyVerbs
 VERBS = {
     "measure": ("measure", "How late is a board? Measure it and write a report."),
     "explain": ("explain.explain", "Why was it late? Break the late activations down by cause."),
+    "section": ("section", "How long does this code take? Time its every execution."),
     "compare": ("compare.compare", "Is B better than A? Compare medians, tails, maxima by run."),
     "study": ("study", "Measure variants in interleaved runs until there is a verdict."),
     "bench": ("bench", "Benchmark context switches, memory, clocks or a command."),

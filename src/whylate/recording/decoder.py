@@ -11,6 +11,7 @@ from whylate.recording.hits import HitAssembler
 from whylate.recording.load_rates import LoadAccounting
 from whylate.recording.manifest import AppEnd, Problem
 from whylate.recording.recorder.assembler import WindowAssembler
+from whylate.recording.sections import SectionReport
 from whylate.recording.store.journal import CLOSING, OPENING, Closing, Opening
 from whylate.recording.workloads import BENCHMARK_MESSAGES, repetition_assembler
 from whylate.recording.workloads.activations.assembler import Sink
@@ -72,6 +73,11 @@ class JournalDecoder:
         """Whether measuring has begun."""
         assembler = self.activations or self.repetitions
         return assembler is not None and assembler.started
+
+    @property
+    def section(self) -> SectionReport | None:
+        """How the executions of a section were timed; None of another workload."""
+        return self.activations.section if self.activations is not None else None
 
     @property
     def malformed(self) -> int:

@@ -84,7 +84,7 @@ def _decoder(directory: Path, opening: Opening, files: contextlib.ExitStack) -> 
     plan = opening.plan
     sink, recorder = None, None
     if plan.activations is not None:
-        app = plan.target is not None
+        app = not plan.is_scheduled
         sink = files.enter_context(samples_writer(directory, app=app)).rows
     if plan.recorder is not None:
         windows = files.enter_context(windows_writer(directory))
@@ -146,6 +146,7 @@ def _manifest(directory: Path, decoder: JournalDecoder, counts: FrameCounts) -> 
         events=[events for _, events in sorted(activations.events.items())] if activations else [],
         hits=decoder.hits.reports(opening.facts),
         turns=decoder.repetitions.reports() if decoder.repetitions is not None else [],
+        section=decoder.section,
     )
 
 
@@ -257,6 +258,8 @@ def _problems(
     for accounting in accountings:
         problems += accounting.problems()
         problems += accounting.departures(opening.plan, complete=complete)
+    if decoder.activations is not None:
+        problems += decoder.activations.problems()
     if decoder.repetitions is not None:
         faults = decoder.repetitions.faults(complete=_state(closing, decoder) == "complete")
         problems += [

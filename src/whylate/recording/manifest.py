@@ -12,6 +12,7 @@ import msgspec
 
 from whylate.recording.bounds import Count, Cpu, Integer, Priority, Small, TimeNs
 from whylate.recording.plan import RunPlan
+from whylate.recording.sections import SectionReport
 from whylate.recording.turns import TurnReport
 from whylate.recording.waits import WaitReport
 
@@ -326,6 +327,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     events: list[CpuEvents] = []
     #: Of each hit of the plan.
     hits: list[HitReport] = []
+    #: Of the section workload.
+    section: SectionReport | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for a manifest that contradicts itself."""

@@ -73,6 +73,11 @@ class RunPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return self.activations.recorder if self.activations is not None else None
 
     @property
+    def is_scheduled(self) -> bool:
+        """Whether activations come at planned times; of a benchmark there are none."""
+        return self.activations is not None and self.activations.is_scheduled
+
+    @property
     def target(self) -> Target | None:
         """The program that is watched; None: none is."""
         return self.activations.target if self.activations is not None else None

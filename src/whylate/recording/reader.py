@@ -49,21 +49,21 @@ class Recording:
     def samples(self) -> list[CpuSamples]:
         """The samples of each CPU in memory; raises RecordingError, LackingError of a benchmark."""
         path, activations = self._samples_file()
-        app = activations.target is not None
+        app = not activations.is_scheduled
         return read_samples(path, self.manifest.cpus, activations.interval_ns, app=app)
 
     @cached_property
     def series(self) -> Sequence[Activations]:
         """The same, of a long recording from a temporary file: for reading them in order."""
         path, activations = self._samples_file()
-        app = activations.target is not None
+        app = not activations.is_scheduled
         return read_series(path, self.manifest.cpus, activations.interval_ns, app=app)
 
     @cached_property
     def numbered(self) -> Sequence[Numbered]:
         """The same, for reading them in the order of their numbers."""
         path, activations = self._samples_file()
-        app = activations.target is not None
+        app = not activations.is_scheduled
         return read_numbered(path, self.manifest.cpus, activations.interval_ns, app=app)
 
     def _samples_file(self) -> tuple[Path, ActivationWorkload]:

@@ -13,10 +13,12 @@ from whylate.recording.workloads import ROWS
 from whylate.recording.workloads.activations.accounting import check_schedule
 from whylate.wire.app_samples import decode_app_samples
 from whylate.wire.codec import WireError
+from whylate.wire.executions import decode_executions
 from whylate.wire.messages import (
     CpuResult,
     CpuStarted,
     Events,
+    Executions,
     LoadStarted,
     LoadWork,
     Message,
@@ -103,8 +105,10 @@ SHIPPED_BYTES = 16
 SHIPPED = (SampleStages, SampleThreads, Window, Events, Name, CpuResult)
 
 
-def _rows(block: Samples, started: CpuStarted) -> Rows:
+def _rows(block: Samples | Executions, started: CpuStarted) -> Rows:
     """Return the rows of a block; raises WireError."""
+    if isinstance(block, Executions):
+        return decode_executions(block, started.start_ns).rows
     if not started.interval_ns:
         return decode_app_samples(block)
     end = (started.end_ns - started.start_ns) // started.interval_ns + 1
@@ -137,10 +141,10 @@ class Tally:
 
     def add(self, message: Message) -> None:
         """Add a message."""
-        watched = self.plan.target is not None
-        if isinstance(message, CpuStarted) and (watched or message.interval_ns):
+        unscheduled = self.plan.activations is not None and not self.plan.is_scheduled
+        if isinstance(message, CpuStarted) and (unscheduled or message.interval_ns):
             self._start(message)
-        elif isinstance(message, Samples):
+        elif isinstance(message, Samples | Executions):
             self._samples(message)
         elif isinstance(message, SHIPPED):
             self.bytes += SHIPPED_BYTES + len(getattr(message, "data", b""))
@@ -179,7 +183,7 @@ class Tally:
                 check_schedule(message, self.plan.activations.duration_ns)
             self._started.setdefault(message.cpu, message)
 
-    def _samples(self, block: Samples) -> None:
+    def _samples(self, block: Samples | Executions) -> None:
         started = self._started.get(block.cpu)
         # A block that came before would be counted, and paid for, again.
         if started is None or not block.count or block.first < self._next.get(block.cpu, 0):

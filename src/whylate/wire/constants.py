@@ -85,6 +85,12 @@ MOST_WAIT_GROUPS = 256
 WAIT_BINS = 784
 #: Waits of a group: one a nanosecond for 11 days.
 MOST_WAITS = 1_000_000_000_000_000
+#: Bytes of what a section begins or ends at.
+LONGEST_PLACE = 255
+#: Conditions on the beginning of a section.
+MOST_CONDITIONS = 4
+#: Of so many executions of a section at most one is drawn.
+MOST_ONE_IN = 16_777_216
 #: A stage of an activation that was not seen.
 NOT_SEEN = -2_147_483_648
 
@@ -122,6 +128,37 @@ class NameTable(IntEnum):
     INTERRUPT = 3
     PID = 4
     TASK = 5
+
+
+class SectionKind(IntEnum):
+    """What a section is: a function of the kernel, or what lies between two tracepoints."""
+
+    FUNCTION = 0
+    TRACEPOINTS = 1
+
+
+class SectionKey(IntEnum):
+    """What pairs the beginning of a section with its end."""
+
+    THREAD = 0
+    CPU = 1
+    ARGUMENT = 2
+
+
+class SectionHook(IntEnum):
+    """What runs where a section begins and ends: the best there is, or that one."""
+
+    BEST = 0
+    FENTRY = 1
+    KPROBE = 2
+    TRACEPOINT = 3
+
+
+class ExecutionFlag(IntFlag):
+    """Of an execution that is kept: drawn, and not only for its duration; ended on another CPU."""
+
+    DRAWN = 1
+    MOVED = 2
 
 
 class LoadState(IntEnum):
@@ -352,6 +389,12 @@ BLOCKS = {
     ),
     "waits": (
         "step",
+        "plain",
+    ),
+    "executions": (
+        "step",
+        "plain",
+        "plain",
         "plain",
     ),
 }

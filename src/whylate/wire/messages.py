@@ -154,6 +154,40 @@ class App(
 
 
 @dataclass(frozen=True, slots=True)
+class Section(
+    Message,
+    kind=22,
+    ranges={
+        "duration_ns": (1, 2_592_000_000_000_000),
+        "spool": (0, 1),
+        "kind": (0, 1),
+        "hook": (0, 3),
+        "key": (0, 2),
+        "pid": (0, 2_147_483_647),
+        "one_in": (0, 16_777_216),
+        "above_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """Time each execution of a section of code."""
+
+    duration_ns: U64
+    spool: U8
+    kind: U8
+    begin: Text
+    end: Text
+    hook: U8
+    key: U8
+    begin_argument: Text
+    end_argument: Text
+    arguments: ListText
+    values: ListU64
+    pid: U32
+    comm: Text
+    one_in: U32
+    above_ns: U64
+
+
+@dataclass(frozen=True, slots=True)
 class Counters(Message, kind=14, ranges={"types": (0, 9_223_372_036_854_775_807)}):
     """Count these events in each repetition, or of each wakeup thread; none: no more."""
 
@@ -661,6 +695,73 @@ class AppEnded(Message, kind=86):
 
 
 @dataclass(frozen=True, slots=True)
+class SectionStarted(
+    Message,
+    kind=126,
+    ranges={
+        "hook": (1, 3),
+        "one_in": (1, 16_777_216),
+        "tried_ns": (0, 4_611_686_018_427_387_903),
+        "tried": (0, 9_223_372_036_854_775_807),
+    },
+):
+    """How the executions of a section are timed from now on."""
+
+    hook: U8
+    one_in: U32
+    tried_ns: U64
+    tried: U64
+
+
+@dataclass(frozen=True, slots=True)
+class Executions(
+    Message, kind=127, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
+):
+    """Executions of a section that are kept; `data`: a block executions."""
+
+    cpu: U16
+    count: U16
+    first: U64
+    data: Blob
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionBins(Message, kind=128, ranges={"cpu": (0, 8_191), "bins": (1, 784)}):
+    """All executions that ended on a CPU, by how long they took; `data`: a block waits."""
+
+    cpu: U16
+    bins: U16
+    data: Blob
+
+
+@dataclass(frozen=True, slots=True)
+class SectionResult(
+    Message,
+    kind=129,
+    ranges={
+        "entries": (0, 9_223_372_036_854_775_807),
+        "returned": (0, 9_223_372_036_854_775_807),
+        "in_flight": (0, 9_223_372_036_854_775_807),
+        "left": (0, 9_223_372_036_854_775_807),
+        "too_deep": (0, 9_223_372_036_854_775_807),
+        "no_room": (0, 9_223_372_036_854_775_807),
+        "unmatched": (0, 9_223_372_036_854_775_807),
+        "missed": (0, 9_223_372_036_854_775_807),
+    },
+):
+    """The account of all executions: entries = returned + in_flight + left + too_deep + no_room."""
+
+    entries: U64
+    returned: U64
+    in_flight: U64
+    left: U64
+    too_deep: U64
+    no_room: U64
+    unmatched: U64
+    missed: U64
+
+
+@dataclass(frozen=True, slots=True)
 class RecorderResult(
     Message,
     kind=84,
@@ -1031,6 +1132,7 @@ MESSAGES: dict[int, type[Message]] = {
         Phase,
         Recorder,
         App,
+        Section,
         Counters,
         BenchSwitch,
         BenchMemory,
@@ -1066,6 +1168,10 @@ MESSAGES: dict[int, type[Message]] = {
         SampleThreads,
         AppWait,
         AppEnded,
+        SectionStarted,
+        Executions,
+        ExecutionBins,
+        SectionResult,
         RecorderResult,
         Symbols,
         BuildId,

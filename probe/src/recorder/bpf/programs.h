@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 0a543470798d8e563a441c1815ee7ca770d6ed732cd72b8e981039c30207f090 */
+/* sources: sha256 2f6e08e72b92ad893a681ec6577d578af906131f74aba04d8b715ff5b38c533b */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

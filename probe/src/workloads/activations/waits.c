@@ -4,13 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/block.h"
-
-/* Bins in an octave; below that many nanoseconds each has a bin of its own. */
-#define PARTS	   16u
-#define PARTS_BITS 4u
-/* What a message holds beside its bins takes less. */
-#define DATA_ROOM (WIRE_MAX_PAYLOAD - 128u)
+#include "bins.h"
 
 /* What waits of a group have in common. */
 struct wait_key {
@@ -30,19 +24,6 @@ struct wait_group {
 	uint64_t longest_ns;
 	uint64_t bins[WIRE_WAIT_BINS];
 };
-
-/* bin_of - return the bin of a wait; the last takes all that are longer */
-static uint32_t bin_of(uint64_t wait_ns)
-{
-	uint32_t octave, bin;
-
-	if (wait_ns < PARTS)
-		return (uint32_t)wait_ns;
-	octave = 63u - (uint32_t)__builtin_clzll(wait_ns);
-	bin = (octave - PARTS_BITS + 1) * PARTS +
-	      (uint32_t)(wait_ns >> (octave - PARTS_BITS) & (PARTS - 1));
-	return bin < WIRE_WAIT_BINS ? bin : WIRE_WAIT_BINS - 1;
-}
 
 static uint32_t slot_of(const struct wait_key *key)
 {
@@ -98,31 +79,19 @@ void waits_add(struct waits *waits, const struct recorder_stage *stage)
 	group->total_ns += wait_ns;
 	if (wait_ns > group->longest_ns)
 		group->longest_ns = wait_ns;
-	group->bins[bin_of(wait_ns)]++;
+	group->bins[bins_find(wait_ns)]++;
 }
 
-/* send_group - send a group. Bins for which a message has no room are left out, which the host
- * notices: no run is long enough for so many. */
 static void send_group(const struct wait_group *group, struct sender *sender)
 {
-	int64_t before[WIRE_MOST_COLUMNS] = {0};
 	uint8_t data[WIRE_MAX_PAYLOAD];
-	uint16_t bins = 0;
-	size_t length = 0;
+	uint16_t length, bins = bins_put(group->bins, data, &length);
 
-	for (uint32_t i = 0; i < WIRE_WAIT_BINS && length + BLOCK_LONGEST_ROW < DATA_ROOM; i++) {
-		const int64_t row[WIRE_MOST_COLUMNS] = {i, (int64_t)group->bins[i]};
-
-		if (!group->bins[i])
-			continue;
-		length += block_put(data + length, BLOCK_WAITS, row, before);
-		bins++;
-	}
 	KEEP(sender, app_wait, APP_WAIT, .tid = group->key.tid, .waker = group->key.waker,
 	     .origin = (uint8_t)group->key.origin, .state = (uint8_t)group->key.state,
 	     .system_call = group->key.system_call, .futex = group->key.futex,
 	     .count = group->count, .total_ns = group->total_ns, .longest_ns = group->longest_ns,
-	     .bins = bins, .data = {data, (uint16_t)length});
+	     .bins = bins, .data = {data, length});
 }
 
 void waits_send(const struct waits *waits, struct sender *sender)

@@ -10,12 +10,13 @@ from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.clock import Clock, ClockAssembler
 from whylate.recording.workloads.command import Command, CommandAssembler
 from whylate.recording.workloads.memory import Memory, MemoryAssembler
+from whylate.recording.workloads.section import Section
 from whylate.recording.workloads.switch import Switch, SwitchAssembler
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.wire.messages import BenchFailed, RepetitionCounts
 
 #: Registration: a new workload is one more member.
-Activations = Wakeup | App
+Activations = Wakeup | App | Section
 Benchmark = Switch | Memory | Clock | Command
 Workload = Activations | Benchmark
 

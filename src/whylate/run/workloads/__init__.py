@@ -8,6 +8,7 @@ from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.clock import Clock
 from whylate.recording.workloads.command import Command
 from whylate.recording.workloads.memory import Memory
+from whylate.recording.workloads.section import Section
 from whylate.recording.workloads.switch import Switch
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.workloads.app import AppRules
@@ -15,12 +16,14 @@ from whylate.run.workloads.clock import ClockRules
 from whylate.run.workloads.command import CommandRules
 from whylate.run.workloads.memory import MemoryRules
 from whylate.run.workloads.rules import ActivationRules, BenchmarkRules, WorkloadRules
+from whylate.run.workloads.section import SectionRules
 from whylate.run.workloads.switch import SwitchRules
 from whylate.run.workloads.wakeup import WakeupRules
 
 _ACTIVATIONS: dict[type[ActivationWorkload], ActivationRules] = {
     Wakeup: WakeupRules(),
     App: AppRules(),
+    Section: SectionRules(),
 }
 _BENCHMARKS: dict[type[BenchmarkWorkload], BenchmarkRules] = {
     Switch: SwitchRules(),

@@ -34,10 +34,9 @@ class AppRules(ActivationRules):
                 "--comm NAME or -- COMMAND"
             )
         if isinstance(target, CommTarget):
-            _check_comm(target.comm)
+            check_comm(target.comm)
         elif isinstance(target, PidTarget):
-            if not 1 <= target.pid <= MAX_PID:
-                raise RequestError(f"--pid must lie between 1 and {MAX_PID}")
+            check_pid(target.pid)
         else:
             if not target.argv or not target.argv[0]:
                 raise RequestError("write the command to watch behind --")
@@ -63,7 +62,14 @@ class AppRules(ActivationRules):
         return msgspec.structs.replace(workload, target=CommandTarget(argv))
 
 
-def _check_comm(comm: str) -> None:
+def check_pid(pid: int) -> None:
+    """Raise RequestError for what is no process's number."""
+    if not 1 <= pid <= MAX_PID:
+        raise RequestError(f"--pid must lie between 1 and {MAX_PID}")
+
+
+def check_comm(comm: str) -> None:
+    """Raise RequestError for what is no thread's name."""
     name = comm.encode(errors="surrogateescape")
     if not comm or not comm.isprintable():
         raise RequestError("--comm is the name of a thread, as ps -L -o comm shows it")

@@ -69,6 +69,11 @@ class ActivationWorkload(
     # A workload overrides what it has by a field of that name.
 
     @property
+    def is_scheduled(self) -> bool:
+        """Whether activations come at planned times, so that some may be overrun."""
+        return self.target is None
+
+    @property
     def interval_ns(self) -> int:
         """The period of the activations; 0: they have none."""
         return 0

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.recording.manifest import CpuEvents
+from whylate.recording.manifest import CpuEvents, Problem
+from whylate.recording.sections import SectionReport
 from whylate.recording.waits import WaitReport
 from whylate.recording.workloads.activations.accounting import (
     CpuAccounting,
@@ -76,6 +77,8 @@ class ActivationAssembler(ABC):
         self.threads: set[int] = set()
         #: What those threads waited for, without names.
         self.waits: list[WaitReport] = []
+        #: How executions are timed; None of another workload.
+        self.section: SectionReport | None = None
         #: What was counted of each CPU's measuring thread.
         self.events: dict[int, CpuEvents] = {}
 
@@ -109,6 +112,10 @@ class ActivationAssembler(ABC):
         """Add what the probe counted of a CPU; raises WireError."""
         check_span(message.cpu, message.end_ns - accounting.started.start_ns, self.duration_ns)
         accounting.result = message
+
+    def problems(self) -> list[Problem]:
+        """Return why what it counts beside the CPUs' accounts does not add up."""
+        return []
 
     @abstractmethod
     def close(self) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.recording.workloads.activations.app import AppAssembler
 from whylate.recording.workloads.activations.assembler import ActivationAssembler, Sink
+from whylate.recording.workloads.activations.section import SectionAssembler
 from whylate.recording.workloads.activations.wakeup import WakeupAssembler
 from whylate.recording.workloads.app import App
+from whylate.recording.workloads.section import Section
 from whylate.recording.workloads.wakeup import Wakeup
 
 _ASSEMBLERS: dict[type[ActivationWorkload], type[ActivationAssembler]] = {
     Wakeup: WakeupAssembler,
     App: AppAssembler,
+    Section: SectionAssembler,
 }
 
 

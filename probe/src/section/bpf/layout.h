@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the programs of a section and the probe share: memory that is mapped, and constants. */
+#ifndef WHYLATE_SECTION_BPF_LAYOUT_H
+#define WHYLATE_SECTION_BPF_LAYOUT_H
+
+#include "wire/constants.h"
+
+#ifndef __BPF__
+#include <linux/types.h>
+#endif
+
+/* Numbers of places in programs. */
+enum section_place {
+	AT_SECTION_CPUS,
+	AT_SECTION_OWNERS,
+	AT_SECTION_CONFIG,
+};
+
+/* Executions of one owner that have begun and not ended, one within the other. */
+#define SECTION_DEEPEST 8u
+/* Owners with such executions at a time; a power of two. */
+#define SECTION_OWNERS_BITS 12
+#define SECTION_OWNERS	    (1u << SECTION_OWNERS_BITS)
+/* Places in the table that an owner may have. */
+#define SECTION_TRIES 8
+
+/* What pairs a beginning with its end. */
+#define KEY_THREAD   0
+#define KEY_CPU	     1
+#define KEY_ARGUMENT 2
+
+#define SECTION_CONDITIONS 4
+
+/* An argument of a tracepoint, compared with a number. */
+struct section_condition {
+	__u32 argument;
+	__u32 bytes; /* 1, 2, 4 or 8 of it count */
+	__u64 value;
+};
+
+/* Constants once programs are loaded. */
+struct section_config {
+	__u64 row_mask; /* rows of a CPU - 1 */
+	__u32 tgid;	/* executions of this process alone; 0: of all */
+	__u32 key;	/* KEY_ */
+	__u32 begin_argument;
+	__u32 end_argument;
+	__u32 has_comm;
+	__u32 condition_count; /* all of them hold at the beginning */
+	char comm[16];	       /* threads of this name alone, where has_comm */
+	struct section_condition conditions[SECTION_CONDITIONS];
+	/* The stack pointer at a return is this much above that at the entry. */
+	__u64 return_pops;
+};
+
+/* An execution that has begun. */
+struct section_frame {
+	__u64 place; /* on the stack: which execution it is. 0: of a pair of tracepoints */
+	__u64 place_at_return;
+	__u64 begin_ns;
+	__u32 cpu;
+	__u32 is_drawn;
+};
+
+/* A thread, or what else pairs beginnings with ends. */
+struct section_owner {
+	__u64 key_depth; /* key << 8 | frames in use; 0: nobody had this place yet */
+	struct section_frame frames[SECTION_DEEPEST];
+};
+
+/* A row: an execution that is kept. */
+struct section_row {
+	__u64 number; /* of the CPU's rows, from 1; written last */
+	__u64 begin_ns;
+	__u64 duration_ns;
+	__u32 pid;
+	__u16 begin_cpu;
+	__u16 flags; /* enum execution_flag */
+};
+
+/* A CPU, with its rows behind it. Counts are of what happened on it. */
+struct section_cpu {
+	__u64 entries;
+	__u64 too_deep;	 /* entries that were refused: SECTION_DEEPEST were in use, */
+	__u64 no_room;	 /* or no place in the table was free */
+	__u64 left;	 /* entries whose code was left without a return that was seen */
+	__u64 unmatched; /* returns of none of the entries that are kept */
+	__u64 rows;	 /* that were begun */
+	__u64 one_in;	 /* of so many executions one is drawn; set by the probe, 0 or 1: all are */
+	__u64 above_ns;	 /* one that takes longer is kept whether it is drawn or not; 0: none is */
+	/* Executions that have returned, by their durations: see block waits of the wire. */
+	__u64 bins[WIRE_WAIT_BINS];
+};
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "hooks.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/btf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/kernel_btf.h"
+#include "bpf/kprobe.h"
+#include "section/bpf/programs.h"
+#include "failure.h"
+
+#define LOG_SIZE (16u << 10)
+
+/* linux/bpf.h has them since 5.5. */
+#define ATTACH_ENTRY 24 /* BPF_TRACE_FENTRY */
+#define ATTACH_EXIT  25 /* BPF_TRACE_FEXIT */
+
+/* last_line - the last line of the verifier's log that is no statistic */
+static const char *last_line(char *log)
+{
+	const char *last = "";
+
+	for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n"))
+		if (strncmp(line, "processed ", 10) != 0)
+			last = line;
+	return last;
+}
+
+static int load_program(const struct section *section, size_t number, const struct bpf_load_as *as,
+			char *text)
+{
+	char *log = malloc(LOG_SIZE);
+	int fd, error;
+
+	if (!log) {
+		errno = ENOMEM;
+		return -1;
+	}
+	log[0] = '\0';
+	fd = bpf_program_load(&programs[number], &section->fds, as, log, LOG_SIZE);
+	error = errno;
+	if (fd < 0)
+		fail(text, error, "%s: %s%s%s", programs[number].name, strerror(error),
+		     log[0] ? ": " : "", last_line(log));
+	free(log);
+	errno = error;
+	return fd;
+}
+
+/* load_both - load two programs as that; returns 0, or an errno with the text */
+static int load_both(struct section *section, const size_t numbers[2],
+		     const struct bpf_load_as as[2], char *text)
+{
+	section->end_program = load_program(section, numbers[1], &as[1], text);
+	if (section->end_program < 0)
+		return errno;
+	section->begin_program = load_program(section, numbers[0], &as[0], text);
+	return section->begin_program < 0 ? errno : 0;
+}
+
+/* open_tracepoint - attach a program that has its place (name NULL), or to that tracepoint */
+static int open_tracepoint(int program, const char *name)
+{
+	union bpf_attr arguments;
+
+	memset(&arguments, 0, sizeof(arguments));
+	arguments.raw_tracepoint.prog_fd = (uint32_t)program;
+	arguments.raw_tracepoint.name = (uintptr_t)name;
+	return (int)bpf_call(BPF_RAW_TRACEPOINT_OPEN, &arguments, sizeof(arguments));
+}
+
+static int program_at(const struct section *section, bool at_end)
+{
+	return at_end ? section->end_program : section->begin_program;
+}
+
+/* ---------------------------------------------------------------- fentry, fexit */
+
+static int fentry_load(struct section *section, char *text)
+{
+	static const size_t numbers[2] = {PROGRAM_FUNCTION_ENTRY, PROGRAM_FUNCTION_EXIT};
+	struct kernel_name name = {"", section->plan.begin, BTF_KIND_FUNC, 0, 0, NULL};
+	int error = kernel_btf_find(&name, 1);
+
+	if (error)
+		return fail(text, error, "no BTF of this kernel: %s", strerror(error));
+	if (!name.id)
+		return fail(text, ENOENT, "BTF has no function of that name");
+	return load_both(section, numbers,
+			 (struct bpf_load_as[]){{BPF_PROG_TYPE_TRACING, ATTACH_ENTRY, name.id},
+						{BPF_PROG_TYPE_TRACING, ATTACH_EXIT, name.id}},
+			 text);
+}
+
+static int fentry_attach(const struct section *section, bool at_end)
+{
+	return open_tracepoint(program_at(section, at_end), NULL);
+}
+
+/* ---------------------------------------------------------------- kprobe, kretprobe */
+
+static int kprobe_load(struct section *section, char *text)
+{
+	static const size_t numbers[2] = {PROGRAM_PROBE_ENTRY, PROGRAM_PROBE_RETURN};
+
+	if (!bpf_kprobe_type())
+		return fail(text, EOPNOTSUPP, "this kernel has none (CONFIG_KPROBE_EVENTS)");
+	return load_both(
+	    section, numbers,
+	    (struct bpf_load_as[]){{BPF_PROG_TYPE_KPROBE, 0, 0}, {BPF_PROG_TYPE_KPROBE, 0, 0}},
+	    text);
+}
+
+static int kprobe_attach(const struct section *section, bool at_end)
+{
+	return bpf_kprobe_attach(
+	    &(struct bpf_kprobe){bpf_kprobe_type(), section->plan.begin, 0, at_end},
+	    program_at(section, at_end));
+}
+
+/* ---------------------------------------------------------------- tracepoints */
+
+static int tracepoint_load(struct section *section, char *text)
+{
+	static const size_t numbers[2] = {PROGRAM_PAIR_BEGIN, PROGRAM_PAIR_END};
+
+	return load_both(section, numbers,
+			 (struct bpf_load_as[]){{BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0},
+						{BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0}},
+			 text);
+}
+
+static int tracepoint_attach(const struct section *section, bool at_end)
+{
+	const char *name = at_end ? section->plan.end : section->plan.begin;
+	const char *colon = strchr(name, ':');
+
+	return open_tracepoint(program_at(section, at_end), colon ? colon + 1 : name);
+}
+
+/* ---------------------------------------------------------------- all */
+
+static const struct section_method fentry = {HOOK_FENTRY, "fentry", fentry_load, fentry_attach};
+static const struct section_method kprobe = {HOOK_KPROBE, "kprobe", kprobe_load, kprobe_attach};
+static const struct section_method tracepoint = {HOOK_TRACEPOINT, "tracepoint", tracepoint_load,
+						 tracepoint_attach};
+
+static const struct section_method *const of_function[] = {&fentry, &kprobe, NULL};
+static const struct section_method *const of_tracepoints[] = {&tracepoint, NULL};
+
+const struct section_method *const *section_methods(enum section_kind kind)
+{
+	return kind == SECTION_FUNCTION ? of_function : of_tracepoints;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+/* How programs are loaded and attached where a section begins and ends: one struct for each way. */
+#ifndef WHYLATE_SECTION_HOOKS_H
+#define WHYLATE_SECTION_HOOKS_H
+
+#include "section.h"
+
+struct section_method {
+	enum section_hook kind;
+	const char *name;
+	/* load - load both programs; returns 0, or an errno with the text */
+	int (*load)(struct section *section, char *text);
+	/* attach - run the program of the end, or of the beginning; returns a descriptor, or -1
+	 * with errno */
+	int (*attach)(const struct section *section, bool at_end);
+};
+
+/* The hooks for that kind of section, the cheapest first; the last is NULL. */
+const struct section_method *const *section_methods(enum section_kind kind);
+
+#endif

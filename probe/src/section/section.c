@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "section.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bpf/map.h"
+#include "section/bpf/programs.h"
+#include "failure.h"
+#include "hooks.h"
+
+#define PAGE UINT64_C(4096)
+/* Reasons why hooks were refused, one behind the other. */
+#define REASONS_ROOM 600
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* map_memory - create an array and map it; returns its descriptor, or -1 with errno */
+static int map_memory(const char *name, uint64_t element, uint32_t count, void **memory)
+{
+	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, element, count, BPF_F_MMAPABLE);
+	/* Elements begin at multiples of 8; the whole is a number of pages. */
+	size_t size = (size_t)(((element + 7) / 8 * 8 * count + PAGE - 1) / PAGE * PAGE);
+
+	if (map < 0)
+		return -1;
+	*memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	if (*memory != MAP_FAILED)
+		return map;
+	*memory = NULL;
+	close(map);
+	return -1;
+}
+
+static int make_maps(struct section *section)
+{
+	const struct section_plan *plan = &section->plan;
+	int *at = section->fds.at;
+	void *memory = NULL;
+
+	section->fds.btf_fd = bpf_types_load(program_btf, PROGRAM_BTF_SIZE);
+	if (section->fds.btf_fd < 0)
+		return errno;
+	section->element = sizeof(struct section_cpu) + plan->rows * sizeof(struct section_row);
+	section->cpus_size = section->element * plan->cpu_limit;
+	at[AT_SECTION_CPUS] =
+	    map_memory("wl_section_cpus", section->element, plan->cpu_limit, &memory);
+	section->cpus = memory;
+	if (at[AT_SECTION_CPUS] < 0)
+		return errno;
+	memory = NULL;
+	at[AT_SECTION_OWNERS] =
+	    map_memory("wl_section_own", sizeof(struct section_owner), SECTION_OWNERS, &memory);
+	section->owners = memory;
+	if (at[AT_SECTION_OWNERS] < 0)
+		return errno;
+	at[AT_SECTION_CONFIG] =
+	    bpf_map_constants("wl_section_conf", &plan->config, sizeof(plan->config));
+	return at[AT_SECTION_CONFIG] < 0 ? errno : 0;
+}
+
+static void unload(struct section *section)
+{
+	section_detach(section);
+	close_fd(&section->begin_program);
+	close_fd(&section->end_program);
+}
+
+/* try_hook - load the programs for a hook, and attach them once */
+static int try_hook(struct section *section, const struct section_method *hook, char *text)
+{
+	int error;
+
+	section->hook = hook;
+	error = hook->load(section, text);
+	if (!error)
+		error = section_attach(section, text);
+	section_detach(section);
+	if (!error) {
+		section_forget(section);
+		return 0;
+	}
+	unload(section);
+	section->hook = NULL;
+	return error;
+}
+
+/* find_hook - find the first hook that works; the text has why each does not */
+static int find_hook(struct section *section, char *text)
+{
+	char reasons[REASONS_ROOM] = "", reason[FAILURE_TEXT];
+	size_t length = 0;
+	int error = EOPNOTSUPP;
+
+	for (const struct section_method *const *hook = section_methods(section->plan.kind); *hook;
+	     hook++) {
+		if (section->plan.hook && section->plan.hook != (*hook)->kind)
+			continue;
+		reason[0] = '\0';
+		error = try_hook(section, *hook, reason);
+		if (!error)
+			return 0;
+		length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "%s%s: %s",
+					   length ? "; " : "", (*hook)->name, reason);
+		if (length >= sizeof(reasons))
+			break;
+	}
+	return fail(text, error, "no hook can be set there: %s",
+		    reasons[0] ? reasons : "this kind of section has no such hook");
+}
+
+int section_open(struct section *section, const struct section_plan *plan, char *text)
+{
+	int error;
+
+	*section = (struct section){
+	    .plan = *plan,
+	    .fds = {.btf_fd = -1,
+		    .at = {[AT_SECTION_CPUS] = -1,
+			   [AT_SECTION_OWNERS] = -1,
+			   [AT_SECTION_CONFIG] = -1}},
+	    .begin_program = -1,
+	    .end_program = -1,
+	    .begin_link = -1,
+	    .end_link = -1,
+	};
+	section->plan.config.row_mask = plan->rows - 1;
+	error = make_maps(section);
+	if (error)
+		fail(text, error, "BPF: %s%s", strerror(error),
+		     error == EPERM && geteuid() ? ": it needs root, or CAP_BPF and CAP_PERFMON"
+						 : "");
+	else
+		error = find_hook(section, text);
+	if (error)
+		section_close(section);
+	return error;
+}
+
+int section_attach(struct section *section, char *text)
+{
+	/* Ends first: one whose beginning was not seen is left out. */
+	section->end_link = section->hook->attach(section, true);
+	if (section->end_link >= 0)
+		section->begin_link = section->hook->attach(section, false);
+	if (section->begin_link >= 0)
+		return 0;
+	return fail(text, errno, "%s", strerror(errno));
+}
+
+void section_detach_begin(struct section *section)
+{
+	close_fd(&section->begin_link);
+}
+
+void section_detach(struct section *section)
+{
+	close_fd(&section->begin_link);
+	close_fd(&section->end_link);
+}
+
+void section_forget(struct section *section)
+{
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
+		struct section_cpu *cpu = section_cpu_at(section, i);
+		uint64_t one_in = cpu->one_in, above_ns = cpu->above_ns;
+
+		memset(cpu, 0, sizeof(*cpu));
+		cpu->one_in = one_in;
+		cpu->above_ns = above_ns;
+	}
+	memset(section->owners, 0, SECTION_OWNERS * sizeof(*section->owners));
+}
+
+struct section_cpu *section_cpu_at(const struct section *section, uint16_t cpu)
+{
+	return (void *)(section->cpus + section->element * cpu);
+}
+
+const struct section_row *section_row_at(const struct section *section, uint16_t cpu,
+					 uint64_t number)
+{
+	const struct section_row *rows = (const void *)(section_cpu_at(section, cpu) + 1);
+
+	return &rows[number & section->plan.config.row_mask];
+}
+
+/* missed_runs - how often the kernel did not run a program: it, or another, was running there */
+static uint64_t missed_runs(int program)
+{
+	struct bpf_prog_info info;
+	union bpf_attr arguments;
+
+	memset(&info, 0, sizeof(info));
+	memset(&arguments, 0, sizeof(arguments));
+	arguments.info.bpf_fd = (uint32_t)program;
+	arguments.info.info_len = sizeof(info);
+	arguments.info.info = (uintptr_t)&info;
+	if (program < 0 || bpf_call(BPF_OBJ_GET_INFO_BY_FD, &arguments, sizeof(arguments)))
+		return 0;
+	return info.recursion_misses;
+}
+
+void section_account(const struct section *section, struct section_account *account)
+{
+	*account = (struct section_account){.missed = missed_runs(section->begin_program) +
+						      missed_runs(section->end_program)};
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
+		const struct section_cpu *cpu = section_cpu_at(section, i);
+
+		account->entries += cpu->entries;
+		account->left += cpu->left;
+		account->too_deep += cpu->too_deep;
+		account->no_room += cpu->no_room;
+		account->unmatched += cpu->unmatched;
+		for (size_t bin = 0; bin < WIRE_WAIT_BINS; bin++)
+			account->returned += cpu->bins[bin];
+	}
+	for (size_t i = 0; i < SECTION_OWNERS; i++)
+		account->in_flight += section->owners[i].key_depth & 0xff;
+}
+
+enum section_hook section_hook_kind(const struct section *section)
+{
+	return section->hook->kind;
+}
+
+void section_close(struct section *section)
+{
+	int *at = section->fds.at;
+
+	unload(section);
+	if (section->cpus)
+		munmap(section->cpus, (section->cpus_size + PAGE - 1) / PAGE * PAGE);
+	if (section->owners)
+		munmap(section->owners,
+		       (SECTION_OWNERS * sizeof(*section->owners) + PAGE - 1) / PAGE * PAGE);
+	section->cpus = NULL;
+	section->owners = NULL;
+	close_fd(&at[AT_SECTION_CONFIG]);
+	close_fd(&at[AT_SECTION_OWNERS]);
+	close_fd(&at[AT_SECTION_CPUS]);
+	close_fd(&section->fds.btf_fd);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Timing every execution of a section of code by BPF programs where it begins and where it ends.
+ *
+ * Programs count and time; the probe reads what they wrote in memory that is mapped. The kernel
+ * keeps all of it by descriptors, which end with the probe.
+ */
+#ifndef WHYLATE_SECTION_H
+#define WHYLATE_SECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "section/bpf/layout.h"
+#include "bpf/program.h"
+#include "wire/messages.h"
+
+/* What is timed, and how. Names are valid as long as the section. */
+struct section_plan {
+	enum section_kind kind;
+	enum section_hook hook;
+	const char *begin; /* a function; or SYSTEM:TRACEPOINT, */
+	const char *end;   /* as this */
+	uint16_t cpu_limit;
+	uint64_t rows; /* of each CPU; a power of two */
+	struct section_config config;
+};
+
+struct section_method;
+
+/* All descriptors, -1 where there is none. */
+struct section {
+	struct section_plan plan;
+	const struct section_method *hook; /* that was found to work */
+	struct bpf_fds fds;
+	int begin_program;
+	int end_program;
+	int begin_link;
+	int end_link;
+	size_t element;
+	size_t cpus_size;
+	char *cpus; /* mapped */
+	struct section_owner *owners;
+};
+
+/* What became of all executions. */
+struct section_account {
+	uint64_t entries;
+	uint64_t returned;
+	uint64_t in_flight;
+	uint64_t left;
+	uint64_t too_deep;
+	uint64_t no_room;
+	uint64_t unmatched;
+	uint64_t missed;
+};
+
+/* section_open - load the programs for the first hook that this kernel permits, and try it once;
+ * returns 0, or an errno with the text */
+int section_open(struct section *section, const struct section_plan *plan, char *text);
+
+/* section_attach - time executions from now on; returns 0, or an errno with the text */
+int section_attach(struct section *section, char *text);
+
+/* section_detach_begin - let no more executions begin */
+void section_detach_begin(struct section *section);
+
+/* section_detach - time nothing any more; what was written stays readable */
+void section_detach(struct section *section);
+
+/* section_forget - forget all executions, while nothing is attached */
+void section_forget(struct section *section);
+
+/* section_cpu_at, section_row_at - what the programs wrote of a CPU, and a row of it */
+struct section_cpu *section_cpu_at(const struct section *section, uint16_t cpu);
+const struct section_row *section_row_at(const struct section *section, uint16_t cpu,
+					 uint64_t number);
+
+/* section_account - add up what became of all executions; once detached it is exact */
+void section_account(const struct section *section, struct section_account *account);
+
+enum section_hook section_hook_kind(const struct section *section);
+
+void section_close(struct section *section);
+
+#endif

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+/*
+ * section - how long each execution of a section of code takes
+ *
+ * BPF programs time the executions (section/). A SCHED_OTHER thread reads the rows of those that
+ * are kept, and sends them; all are counted by how long they took.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "activations/bins.h"
+#include "bpf/kernel_btf.h"
+#include "clock.h"
+#include "recorder/flight.h"
+#include "section/section.h"
+#include "wire/block.h"
+#include "wire/send.h"
+#include "workload.h"
+
+/* Rows of a CPU, and bytes of all CPUs' rows together. */
+#define ROWS_MOST  (1u << 15)
+#define ROWS_LEAST (1u << 11)
+#define BYTES_MOST ((uint64_t)64 << 20)
+/* Rows that may be written to while they are read. */
+#define ROWS_GUARD 64u
+/* Rows are looked at this often: a CPU writes ROWS_MOST of them at 650,000 a second. */
+#define LOOK_MS 50
+/* Room that the blocks of one examination should find in the link. */
+#define BLOCKS_ROOM   (8u * WIRE_MAX_PAYLOAD)
+#define MOST_IN_BLOCK 4096u
+
+/* Executions are counted for so long before, to know how many can be kept, */
+#define TRY_NS (100 * NS_PER_MS)
+/* of those that come in a second. */
+#define KEPT_PER_S 250000u
+/* With more on one CPU its hooks would take most of the CPU. */
+#define MOST_PER_S 4000000u
+
+/* How long the ends of executions that began before the end are awaited. */
+#define LAST_NS (100 * NS_PER_MS)
+
+/* A CPU, and the block of its rows that is being filled. */
+struct section_reader {
+	uint64_t next; /* the row to look at */
+	uint64_t seen;
+	uint64_t dropped;
+	uint64_t first;
+	uint16_t count;
+	int64_t before[WIRE_MOST_COLUMNS];
+	size_t length;
+	uint8_t data[WIRE_MAX_PAYLOAD];
+};
+
+struct section_workload {
+	struct sender *sender;
+	struct section section;
+	char begin[WIRE_LONGEST_PLACE + 1];
+	char end[WIRE_LONGEST_PLACE + 1];
+	struct section_reader *readers; /* by CPU number */
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t shipped_ns;
+	bool ending;
+};
+
+/* ---------------------------------------------------------------- blocks */
+
+static void ship_block(struct section_workload *workload, uint16_t number)
+{
+	struct section_reader *reader = &workload->readers[number];
+
+	if (!reader->count)
+		return;
+	KEEP(workload->sender, executions, EXECUTIONS, .cpu = number, .count = reader->count,
+	     .first = reader->first, .data = {reader->data, (uint16_t)reader->length});
+	reader->count = 0;
+}
+
+/* put - append a row to its CPU's block */
+static void put(struct section_workload *workload, uint16_t number, uint64_t index,
+		const struct section_row *row)
+{
+	struct section_reader *reader = &workload->readers[number];
+	const int64_t columns[WIRE_MOST_COLUMNS] = {(int64_t)(row->begin_ns - workload->start_ns),
+						    (int64_t)row->duration_ns, row->pid,
+						    row->flags | row->begin_cpu << 8};
+
+	if (reader->count && reader->first + reader->count != index)
+		ship_block(workload, number);
+	if (!reader->count) {
+		memset(reader->before, 0, sizeof(reader->before));
+		reader->length = 0;
+		reader->first = index;
+	}
+	reader->length +=
+	    block_put(reader->data + reader->length, BLOCK_EXECUTIONS, columns, reader->before);
+	if (++reader->count == MOST_IN_BLOCK ||
+	    reader->length + BLOCK_LONGEST_ROW > sender_block_limit(workload->sender))
+		ship_block(workload, number);
+}
+
+/* read_cpu - send the rows of a CPU that are written; true: all of them */
+static bool read_cpu(struct section_workload *workload, uint16_t number)
+{
+	struct section_reader *reader = &workload->readers[number];
+	struct section_cpu *cpu = section_cpu_at(&workload->section, number);
+	uint64_t rows = workload->section.plan.rows, written, newest;
+
+	written = __atomic_load_n(&cpu->rows, __ATOMIC_ACQUIRE);
+	for (; reader->next < written; reader->next++) {
+		const struct section_row *at =
+		    section_row_at(&workload->section, number, reader->next);
+		uint64_t made = __atomic_load_n(&at->number, __ATOMIC_ACQUIRE);
+		struct section_row row = *at;
+
+		newest = __atomic_load_n(&cpu->rows, __ATOMIC_ACQUIRE);
+		if (newest - reader->next > rows - ROWS_GUARD) {
+			/* Overwritten, or about to be. */
+			reader->dropped += newest - (rows - ROWS_GUARD) - reader->next;
+			reader->next = newest - (rows - ROWS_GUARD) - 1;
+			continue;
+		}
+		/* It is being written: whoever does that was preempted, or this CPU was quicker. */
+		if (made != reader->next + 1 && !workload->ending)
+			return true;
+		if (made != reader->next + 1) {
+			reader->dropped++;
+			continue;
+		}
+		if (!sender_has_room(workload->sender, BLOCKS_ROOM))
+			return false;
+		put(workload, number, reader->next, &row);
+		reader->seen++;
+	}
+	return true;
+}
+
+/* ---------------------------------------------------------------- start */
+
+/* is_plain - whether a name is one that the kernel gives: a function or SYSTEM:TRACEPOINT */
+static bool is_plain(const char *name)
+{
+	if (!*name)
+		return false;
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && !strchr("_.:-", *name))
+			return false;
+	return true;
+}
+
+/* find_argument - find an argument of a tracepoint by its name; returns 0, or an errno with the
+ * text
+ */
+static int find_argument(const char *tracepoint, struct wire_bytes name,
+			 struct kernel_argument *argument, char *text)
+{
+	const char *colon = strchr(tracepoint, ':');
+	char word[64];
+	int error;
+
+	if (!wire_copy_text(name, word, sizeof(word)) || !is_plain(word))
+		return fail(text, EINVAL, "no name of an argument");
+	error = kernel_btf_argument(colon ? colon + 1 : tracepoint, word, argument);
+	if (error == ESRCH)
+		return fail(text, error, "%s has no argument %s", tracepoint, word);
+	return error ? fail(text, error, "arguments are not known: no BTF of this kernel: %s",
+			    strerror(error))
+		     : 0;
+}
+
+/* take_arguments - find the arguments that pair a beginning with its end, and those that it must
+ * have; returns 0, or an errno with the text */
+static int take_arguments(const struct section_plan *plan, const struct wire_section *asked,
+			  struct section_config *config, char *text)
+{
+	struct wire_list names = asked->arguments;
+	struct kernel_argument argument;
+	int error;
+
+	if (asked->arguments.count > SECTION_CONDITIONS ||
+	    asked->arguments.count != asked->values.count)
+		return fail(text, EINVAL, "more conditions than can be asked for");
+	if (asked->key == PAIRED_BY_ARGUMENT) {
+		error = find_argument(plan->begin, asked->begin_argument, &argument, text);
+		if (error)
+			return error;
+		config->begin_argument = argument.number;
+		error = find_argument(plan->end, asked->end_argument, &argument, text);
+		if (error)
+			return error;
+		config->end_argument = argument.number;
+	}
+	for (uint16_t i = 0; i < asked->arguments.count; i++) {
+		error = find_argument(plan->begin, wire_list_next_str(&names), &argument, text);
+		if (error)
+			return error;
+		config->conditions[i] = (struct section_condition){argument.number, argument.bytes,
+								   wire_list_u64(asked->values, i)};
+	}
+	config->condition_count = asked->arguments.count;
+	return 0;
+}
+
+/* take_plan - check the command; returns 0, or an errno with the text */
+static int take_plan(struct section_workload *workload, const struct wire_section *asked,
+		     struct section_plan *plan, char *text)
+{
+	struct section_config *config = &plan->config;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	*plan = (struct section_plan){
+	    .kind = asked->kind,
+	    .hook = asked->hook,
+	    .begin = workload->begin,
+	    .end = workload->end,
+	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
+	    .rows = ROWS_MOST,
+	    .config = {.tgid = asked->pid, .key = asked->key, .has_comm = asked->comm.length > 0},
+	};
+	while (plan->rows > ROWS_LEAST &&
+	       plan->rows * sizeof(struct section_row) * plan->cpu_limit > BYTES_MOST)
+		plan->rows /= 2;
+	if (!wire_copy_text(asked->begin, workload->begin, sizeof(workload->begin)) ||
+	    !is_plain(workload->begin) ||
+	    !wire_copy_text(asked->end, workload->end, sizeof(workload->end)) ||
+	    (asked->kind == SECTION_TRACEPOINTS) != is_plain(workload->end))
+		return fail(text, EINVAL, "no name of a function or tracepoint");
+	if (!wire_copy_text(asked->comm, config->comm, sizeof(config->comm)))
+		return fail(text, EINVAL, "no name of a thread");
+#if defined(__x86_64__)
+	/* The call's return address is gone by then. */
+	config->return_pops = 8;
+#endif
+	return asked->kind == SECTION_TRACEPOINTS ? take_arguments(plan, asked, config, text) : 0;
+}
+
+/*
+ * try_rate - count executions for a while, and choose how many are kept; returns 0, or an errno
+ * with the text
+ *
+ * Which are kept must not depend on what comes: one of so many, for the whole run.
+ */
+static int try_rate(struct section_workload *workload, const struct wire_section *asked,
+		    struct wire_section_started *started, char *text)
+{
+	struct section *section = &workload->section;
+	struct section_account account;
+	struct timespec pause = {.tv_nsec = TRY_NS};
+	uint64_t began_ns = clock_ns(), per_s, most = 0;
+	uint32_t one_in = asked->one_in ? asked->one_in : 1;
+	int error;
+
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
+		/* None is kept, and nothing is read. */
+		section_cpu_at(section, i)->one_in = WIRE_MOST_ONE_IN;
+		section_cpu_at(section, i)->above_ns = 0;
+	}
+	error = section_attach(section, text);
+	if (error)
+		return error;
+	began_ns = clock_ns();
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, &pause) == EINTR)
+		;
+	section_account(section, &account);
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
+		if (section_cpu_at(section, i)->entries > most)
+			most = section_cpu_at(section, i)->entries;
+	started->tried_ns = clock_ns() - began_ns;
+	section_detach(section);
+	started->tried = account.entries;
+	per_s = account.entries * NS_PER_S / started->tried_ns;
+	if (most * NS_PER_S / started->tried_ns > MOST_PER_S)
+		return fail(text, EBUSY,
+			    "it begins %" PRIu64 " times a second: timing it would take most of a "
+			    "CPU, use one that runs less often",
+			    per_s);
+	while (!asked->one_in && per_s / one_in > KEPT_PER_S && one_in < WIRE_MOST_ONE_IN)
+		one_in *= 2;
+	section_forget(section);
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
+		section_cpu_at(section, i)->one_in = one_in;
+		section_cpu_at(section, i)->above_ns = asked->above_ns;
+	}
+	started->one_in = one_in;
+	started->hook = (uint8_t)section_hook_kind(section);
+	return 0;
+}
+
+/* open_section - load the programs and find out how many executions come; returns 0, or an errno
+ * with the text */
+static int open_section(struct section_workload *workload, const struct wire_section *asked,
+			struct wire_section_started *started, char *text)
+{
+	struct section_plan plan;
+	int error = take_plan(workload, asked, &plan, text);
+
+	if (error)
+		return error;
+	error = section_open(&workload->section, &plan, text);
+	if (error)
+		return error;
+	workload->readers = calloc(plan.cpu_limit, sizeof(*workload->readers));
+	error = workload->readers ? try_rate(workload, asked, started, text)
+				  : fail(text, ENOMEM, "no memory for rows");
+	if (!error)
+		error = section_attach(&workload->section, text);
+	if (!error)
+		return 0;
+	section_close(&workload->section);
+	free(workload->readers);
+	return error;
+}
+
+static int start(struct workload *workload, const union wire_command *command)
+{
+	const struct wire_section *asked = &command->section;
+	struct sender *sender = workload->context.sender;
+	struct section_workload *state = calloc(1, sizeof(*state));
+	struct wire_section_started started = {0};
+	int error;
+
+	if (!state)
+		return fail(workload->text, ENOMEM, "no memory to time a section");
+	state->sender = sender;
+	workload->state = state;
+	error = asked->spool ? workload_spool(workload) : 0;
+	if (!error)
+		error = open_section(state, asked, &started, workload->text);
+	if (error) {
+		sender_unspool(sender);
+		free(state);
+		return error;
+	}
+	state->start_ns = state->shipped_ns = clock_ns();
+	state->end_ns = state->start_ns + asked->duration_ns;
+	SEND(sender, section_started, SECTION_STARTED, .hook = started.hook,
+	     .one_in = started.one_in, .tried_ns = started.tried_ns, .tried = started.tried);
+	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++)
+		SEND(sender, cpu_started, CPU_STARTED, .cpu = i, .start_ns = state->start_ns,
+		     .end_ns = state->end_ns);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- end */
+
+static void send_results(struct section_workload *workload)
+{
+	const struct section *section = &workload->section;
+	struct section_account account;
+
+	section_account(section, &account);
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
+		uint64_t counts[WIRE_WAIT_BINS];
+		uint8_t data[WIRE_MAX_PAYLOAD];
+		uint16_t length, bins;
+
+		for (size_t bin = 0; bin < WIRE_WAIT_BINS; bin++)
+			counts[bin] = section_cpu_at(section, i)->bins[bin];
+		bins = bins_put(counts, data, &length);
+		if (bins)
+			SEND(workload->sender, execution_bins, EXECUTION_BINS, .cpu = i,
+			     .bins = bins, .data = {data, length});
+	}
+	SEND(workload->sender, section_result, SECTION_RESULT, .entries = account.entries,
+	     .returned = account.returned, .in_flight = account.in_flight, .left = account.left,
+	     .too_deep = account.too_deep, .no_room = account.no_room,
+	     .unmatched = account.unmatched, .missed = account.missed);
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
+		SEND(workload->sender, cpu_result, CPU_RESULT, .cpu = i,
+		     .start_ns = workload->start_ns, .end_ns = workload->end_ns,
+		     .seen = workload->readers[i].seen, .dropped = workload->readers[i].dropped);
+}
+
+static void end(struct section_workload *workload)
+{
+	for (uint16_t i = 0; i < workload->section.plan.cpu_limit; i++)
+		ship_block(workload, i);
+	sender_unspool(workload->sender);
+	send_results(workload);
+	section_close(&workload->section);
+	workload_send_result(workload->sender);
+	free(workload->readers);
+	free(workload);
+}
+
+static bool poll(struct workload *workload, uint64_t now_ns)
+{
+	struct section_workload *state = workload->state;
+	bool all = true, ship = now_ns - state->shipped_ns >= SHIP_NS;
+
+	if (now_ns >= state->end_ns)
+		section_detach_begin(&state->section);
+	if (now_ns >= state->end_ns + LAST_NS && !state->ending) {
+		section_detach(&state->section);
+		state->ending = true;
+	}
+	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++) {
+		all &= read_cpu(state, i);
+		if (ship)
+			ship_block(state, i);
+	}
+	if (ship)
+		state->shipped_ns = now_ns;
+	if (!state->ending || !all)
+		return false;
+	end(state);
+	return true;
+}
+
+static void stop(struct workload *workload)
+{
+	struct section_workload *state = workload->state;
+	uint64_t now_ns = clock_ns();
+
+	if (now_ns < state->end_ns)
+		state->end_ns = now_ns;
+}
+
+static int wait_ms(const struct workload *workload)
+{
+	(void)workload;
+	return LOOK_MS;
+}
+
+const struct workload_ops workload_section = {
+    .command = WIRE_SECTION, .start = start, .poll = poll, .stop = stop, .wait_ms = wait_ms};

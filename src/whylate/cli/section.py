@@ -1,0 +1,79 @@
+"""`whylate section`: how long does each execution of this code take?"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+import click
+
+from whylate.cli.option_groups import Heading, option_under
+from whylate.cli.parameter_types import DURATION, REQUIREMENT
+from whylate.cli.report.latencies import show, show_several
+from whylate.cli.report.outcomes import show_single
+from whylate.cli.run_options import RunOptions, make_runs, run_options
+from whylate.recording.workloads.section import Section
+from whylate.run.workloads.section import parse_place
+from whylate.wire.constants import MOST_ONE_IN
+
+_what = option_under(Heading.WHAT)
+_recording = option_under(Heading.RECORDING)
+
+
+@click.command(name="section")
+@click.argument("section", metavar="SECTION")
+@_what("--for", "duration_ns", type=DURATION, default="20s", show_default=True,
+       help="How long to measure.")  # fmt: skip
+@_what("--comm", metavar="NAME", help="Executions in threads of this name alone.")
+@_what("--pid", type=int, metavar="N", help="Executions in this process alone.")
+@option_under(Heading.VERDICT)(
+    "--require", "requirements", type=REQUIREMENT, multiple=True, metavar="LIMIT",
+    help="Fail unless kept: p99.9<100us, max<1ms, over(100us)<1/10s. May be repeated.")  # fmt: skip
+@_recording("--hook", type=click.Choice(["best", "fentry", "kprobe"]), default="best",
+            show_default=True, help="What times a function of the kernel.")  # fmt: skip
+@_recording("--one-in", type=click.IntRange(1, MOST_ONE_IN), metavar="N",
+            help="Keep one of N executions, drawn at random. All are counted.  "
+            "[default: as many as can be kept]")  # fmt: skip
+@_recording("--spool", is_flag=True, help="Keep all rows on the board until the end.")
+@run_options
+def command(
+    *,
+    section: str,
+    duration_ns: int,
+    comm: str | None,
+    pid: int | None,
+    requirements: tuple[str, ...],
+    hook: str,
+    one_in: int | None,
+    spool: bool,
+    options: RunOptions,
+) -> None:
+    """Time every execution of SECTION on BOARD and write a report.
+
+    SECTION is a function of the kernel, from its entry to its return; or what lies between two
+    tracepoints:
+
+    \b
+      whylate section kmem_cache_alloc_noprof
+      whylate section 'irq:irq_handler_entry..irq:irq_handler_exit if irq==27'
+      whylate section 'block:block_rq_issue..block:block_rq_complete by rq'
+
+    A beginning ends with the next end of the same thread. `by cpu` pairs them on one CPU, `by
+    ARGUMENT` by an argument of both tracepoints, like the address of a request.
+
+    Every execution is accounted for: entries = returned + in flight + left + refused. BOARD is as
+    for whylate measure.
+    """  # noqa: D301 (it is a backspace, by which click keeps lines)
+    workload = Section(
+        duration_ns=duration_ns,
+        spool=spool,
+        place=parse_place(section, hook),
+        comm=comm,
+        pid=pid,
+        one_in=one_in,
+    )
+    outcomes = make_runs(workload, options)
+    if len(outcomes) == 1:
+        show_run = partial(show, requirements=requirements, as_json=options.as_json)
+        sys.exit(show_single(outcomes[0], show_run))
+    sys.exit(show_several(outcomes, requirements, as_json=options.as_json))

@@ -1,0 +1,73 @@
+"""What became of all executions of a section, and how long they took."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from whylate.recording.bounds import Count, Cpu, TimeNs
+from whylate.recording.waits import WaitBin
+from whylate.wire.constants import MOST_ONE_IN, WAIT_BINS, SectionHook
+
+HookName = Literal["fentry", "kprobe", "tracepoint"]
+#: By the number that the probe sends.
+HOOKS: dict[int, HookName] = {
+    SectionHook.FENTRY: "fentry",
+    SectionHook.KPROBE: "kprobe",
+    SectionHook.TRACEPOINT: "tracepoint",
+}
+
+
+class CpuBins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All executions that ended on a CPU, by how long they took; bins: in ascending order."""
+
+    cpu: Cpu
+    bins: Annotated[list[WaitBin], Meta(min_length=1, max_length=WAIT_BINS)]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for bins in no order."""
+        if any(later.bin <= before.bin for before, later in pairwise(self.bins)):
+            raise ValueError("bins of executions in no order")
+
+
+class SectionAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """entries = returned + in_flight + left + too_deep + no_room.
+
+    in_flight: had not returned at the end. left: their code was left without a return that was
+    seen. too_deep: within more executions of one thread than are kept. no_room: too many threads
+    were in the section at a time. unmatched: returns of executions that began before the start, or
+    that were refused. missed: times that the kernel did not run a hook.
+    """
+
+    entries: Count
+    returned: Count
+    in_flight: Count
+    left: Count
+    too_deep: Count
+    no_room: Count
+    unmatched: Count
+    missed: Count
+
+    @property
+    def closes(self) -> bool:
+        """Whether every entry is accounted for."""
+        parts = (self.returned, self.in_flight, self.left, self.too_deep, self.no_room)
+        return self.entries == sum(parts)
+
+
+class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How the executions of a run were timed, and what became of all of them.
+
+    one_in: of so many executions one was drawn, and has a row. tried: executions in tried_ns before
+    the start. account None: the run broke before its end.
+    """
+
+    hook: HookName
+    one_in: Annotated[int, Meta(ge=1, le=MOST_ONE_IN)]
+    tried_ns: TimeNs
+    tried: Count
+    account: SectionAccount | None = None
+    cpus: list[CpuBins] = []

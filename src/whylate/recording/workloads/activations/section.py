@@ -1,0 +1,122 @@
+"""Building the samples of the workload `section`: a row for each execution that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from whylate.recording.manifest import Problem
+from whylate.recording.sections import HOOKS, CpuBins, SectionAccount, SectionReport
+from whylate.recording.waits import WaitBin
+from whylate.recording.workloads.activations.accounting import CpuAccounting
+from whylate.recording.workloads.activations.app import MAX_THREADS, AppAssembler
+from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.wire.codec import WireError
+from whylate.wire.executions import decode_bins, decode_executions
+from whylate.wire.messages import (
+    ExecutionBins,
+    Executions,
+    Message,
+    Samples,
+    SampleStages,
+    SampleThreads,
+    SectionResult,
+    SectionStarted,
+)
+
+
+class SectionAssembler(AppAssembler):
+    """Builds rows of executions, and the sample accounting of all of them."""
+
+    def add(self, message: Message, counters: Sequence[CounterPlan]) -> bool:
+        """Add a message; return whether it was of executions. Raises WireError."""
+        match message:
+            case SectionStarted():
+                if self.section is not None:
+                    raise WireError("a section that starts twice")
+                self.section = SectionReport(
+                    hook=HOOKS[message.hook],
+                    one_in=message.one_in,
+                    tried_ns=message.tried_ns,
+                    tried=message.tried,
+                )
+            case Executions():
+                self._add_executions(message)
+            case ExecutionBins():
+                self._add_bins(message)
+            case SectionResult():
+                self._add_result(message)
+            case _:
+                return super().add(message, counters)
+        return True
+
+    def add_samples(self, accounting: CpuAccounting, message: Samples) -> None:
+        """Refuse samples; raises WireError."""
+        del accounting
+        raise WireError(f"samples on CPU {message.cpu} of a section")
+
+    def add_stages(self, message: SampleStages) -> None:
+        """Refuse stages; raises WireError."""
+        raise WireError(f"stages on CPU {message.cpu} of a section")
+
+    def add_threads(self, message: SampleThreads) -> None:
+        """Refuse threads; raises WireError."""
+        raise WireError(f"threads on CPU {message.cpu} of a section")
+
+    def problems(self) -> list[Problem]:
+        """Return why the accounting of executions does not close: fatal problems."""
+        account = self.section.account if self.section is not None else None
+        if account is None:
+            return []
+        faults: list[str] = []
+        if not account.closes:
+            faults.append(
+                f"{account.entries} executions began, but {account.returned} returned, "
+                f"{account.in_flight} in flight, {account.left} left, {account.too_deep} too deep "
+                f"and {account.no_room} without room are accounted for"
+            )
+        in_bins = sum(part.count for cpu in self._bins for part in cpu.bins)
+        if in_bins != account.returned:
+            faults.append(f"{account.returned} executions returned, and {in_bins} are in bins")
+        kept = sum(cpu.seen + cpu.gaps for cpu in self.accountings.values())
+        if kept > account.returned:
+            faults.append(f"{kept} executions were kept of {account.returned}")
+        return [
+            Problem("account", f"the accounting of executions does not close: {fault}", fatal=True)
+            for fault in faults
+        ]
+
+    @property
+    def _bins(self) -> list[CpuBins]:
+        return self.section.cpus if self.section is not None else []
+
+    def _add_executions(self, message: Executions) -> None:
+        accounting = self.accountings.get(message.cpu)
+        if accounting is None:
+            raise WireError("executions on a CPU that is not watched")
+        decoded = decode_executions(message, accounting.started.start_ns)
+        if not accounting.add(decoded.rows):
+            return
+        accounting.extend(decoded.rows, decoded.threads)
+        self.digest.add(message.cpu, decoded.rows)
+        if len(self.threads) < MAX_THREADS:
+            self.threads.update(np.unique(decoded.threads.pid).tolist())
+        self.sink(message.cpu, decoded.rows, None, decoded.threads)
+
+    def _add_bins(self, message: ExecutionBins) -> None:
+        if self.section is None or any(cpu.cpu == message.cpu for cpu in self.section.cpus):
+            raise WireError("bins of no section, or twice of one CPU")
+        bins = [WaitBin(number, count) for number, count in decode_bins(message)]
+        self.section = msgspec.structs.replace(
+            self.section, cpus=[*self.section.cpus, CpuBins(message.cpu, bins)]
+        )
+
+    def _add_result(self, message: SectionResult) -> None:
+        if self.section is None or self.section.account is not None:
+            raise WireError("an account of no section, or a second one")
+        account = SectionAccount(
+            **{name: getattr(message, name) for name in SectionAccount.__struct_fields__}
+        )
+        self.section = msgspec.structs.replace(self.section, account=account)

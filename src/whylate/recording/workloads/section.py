@@ -1,0 +1,100 @@
+"""The workload `section`: every execution of a piece of code."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from whylate.recording.bounds import Integer, Small
+from whylate.recording.workloads.activations import ActivationWorkload
+from whylate.text import plain
+from whylate.wire.constants import MOST_CONDITIONS, MOST_ONE_IN
+
+Hook = Literal["best", "fentry", "kprobe"]
+
+
+class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="by"):
+    """Where a section begins and ends."""
+
+    @property
+    def description(self) -> str:
+        """How a user writes it."""
+        raise NotImplementedError
+
+
+class KernelFunction(Place, frozen=True, tag="function"):
+    """A function of the kernel, from its entry to its return."""
+
+    function: str
+    hook: Hook = "best"
+
+    @property
+    def description(self) -> str:
+        """Its name."""
+        return plain(self.function, 80)
+
+
+class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An argument of a tracepoint that has this value."""
+
+    argument: str
+    value: Integer
+
+
+class TracepointPair(Place, frozen=True, tag="tracepoints", kw_only=True):
+    """From one tracepoint to another, or to the same one.
+
+    key: what pairs them: a beginning ends with the next end of the same thread, on the same CPU, or
+    with the same argument, begin_argument of the one and end_argument of the other.
+    """
+
+    begin: str
+    end: str
+    key: Literal["thread", "cpu", "argument"] = "thread"
+    begin_argument: str = ""
+    end_argument: str = ""
+    conditions: Annotated[list[Condition], Meta(max_length=MOST_CONDITIONS)] = []
+
+    @property
+    def description(self) -> str:
+        """Its names, conditions and key, as a user writes them."""
+        words = [f"{self.begin}..{self.end}"]
+        for number, condition in enumerate(self.conditions):
+            words += ["and" if number else "if", f"{condition.argument}=={condition.value}"]
+        if self.key == "cpu":
+            words.append("by cpu")
+        elif self.key == "argument":
+            same = self.begin_argument == self.end_argument
+            both = self.begin_argument if same else f"{self.begin_argument},{self.end_argument}"
+            words.append(f"by {both}")
+        return plain(" ".join(words), 200)
+
+
+class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
+    """The executions of a piece of code; the code's callers decide when they are.
+
+    comm, pid: of threads of that name, or of that process, alone. one_in: of so many executions one
+    is drawn and kept; None: as few are as can be kept.
+    """
+
+    place: KernelFunction | TracepointPair
+    comm: str | None = None
+    pid: Small | None = None
+    one_in: Annotated[int, Meta(ge=1, le=MOST_ONE_IN)] | None = None
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Nothing says when an execution is due."""
+        return False
+
+    @property
+    def description(self) -> str:
+        """What is timed, and of which threads."""
+        text = self.place.description
+        if self.comm is not None:
+            text += f" in threads named {plain(self.comm, 40)}"
+        if self.pid is not None:
+            text += f" in process {self.pid}"
+        return text

@@ -1,0 +1,174 @@
+"""Running the workload `section`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.section import (
+    Condition,
+    KernelFunction,
+    Section,
+    TracepointPair,
+)
+from whylate.run.errors import RequestError
+from whylate.run.workloads.app import check_comm, check_pid
+from whylate.run.workloads.rules import ActivationRules
+from whylate.text import plain
+from whylate.wire import messages
+from whylate.wire.constants import LONGEST_PLACE, MOST_CONDITIONS, SectionHook, SectionKey
+from whylate.wire.constants import SectionKind as Kind
+
+_FUNCTION = re.compile(r"[A-Za-z_.][\w.]*")
+_TRACEPOINT = re.compile(r"[A-Za-z_]\w*(:[A-Za-z_]\w*)?")
+_ARGUMENT = re.compile(r"[A-Za-z_]\w*|\d{1,2}")
+_CONDITION = re.compile(r"\s*(?P<argument>\w+)\s*==\s*(?P<value>-?\w+)\s*")
+#: Of code by which executions are timed: a hook there would call itself, or stop the board.
+_OWN = re.compile(
+    r"bpf_|__bpf_|ktime_get|trace_call_bpf|perf_trace_run_bpf|kprobe|rethook|"
+    r"arch_rethook|ftrace_|__x64_sys_bpf|__sys_bpf"
+)
+_MOST_VALUE = 1 << 63
+
+
+class SectionRules(ActivationRules):
+    """Every execution of a piece of code."""
+
+    def check(self, plan: RunPlan) -> None:
+        """Raise RequestError for a section that no board can time."""
+        workload = plan.workload
+        if not isinstance(workload, Section):
+            return
+        check_place(workload.place)
+        if workload.comm is not None:
+            check_comm(workload.comm)
+        if workload.pid is not None:
+            check_pid(workload.pid)
+            if plan.virtual_time:
+                raise RequestError(
+                    "--pid names a running program, and in virtual time the board boots first: "
+                    "use --comm NAME"
+                )
+        if plan.cpus is not None:
+            raise RequestError("a section runs where its callers do: not with --cpus")
+        super().check(plan)
+
+    def start(self, workload: Section, cpus: Sequence[int]) -> messages.Section:
+        """Return the command that starts it."""
+        del cpus
+        place = workload.place
+        pair = place if isinstance(place, TracepointPair) else None
+        conditions = pair.conditions if pair is not None else []
+        return messages.Section(
+            duration_ns=workload.duration_ns,
+            spool=int(workload.spool),
+            kind=Kind.FUNCTION if pair is None else Kind.TRACEPOINTS,
+            begin=place.function if isinstance(place, KernelFunction) else place.begin,
+            end=pair.end if pair is not None else "",
+            hook=SectionHook[place.hook.upper()] if isinstance(place, KernelFunction) else 0,
+            key=SectionKey[pair.key.upper()] if pair is not None else SectionKey.THREAD,
+            begin_argument=pair.begin_argument if pair is not None else "",
+            end_argument=pair.end_argument if pair is not None else "",
+            arguments=tuple(condition.argument for condition in conditions),
+            values=tuple(condition.value % (1 << 64) for condition in conditions),
+            pid=workload.pid or 0,
+            comm=workload.comm or "",
+            one_in=workload.one_in or 0,
+            above_ns=0,
+        )
+
+
+def check_place(place: KernelFunction | TracepointPair) -> None:
+    """Raise RequestError for names that no kernel has, and for code that times executions."""
+    if isinstance(place, KernelFunction):
+        if len(place.function) > LONGEST_PLACE or not _FUNCTION.fullmatch(place.function):
+            raise RequestError(f"{plain(place.function, 80)!r} is no name of a function")
+        if _OWN.match(place.function):
+            raise RequestError(
+                f"{place.function} runs while an execution is timed: it cannot be timed itself"
+            )
+        return
+    check_pair(place)
+
+
+def check_pair(place: TracepointPair) -> None:
+    """Raise RequestError for names that no kernel has."""
+    for name in (place.begin, place.end):
+        if len(name) > LONGEST_PLACE or not _TRACEPOINT.fullmatch(name):
+            raise RequestError(f"{plain(name, 80)!r} is no name of a tracepoint: SYSTEM:NAME")
+    if place.key == "argument" and not (place.begin_argument and place.end_argument):
+        raise RequestError("by ARGUMENT: name the argument of both tracepoints")
+    if len(place.conditions) > MOST_CONDITIONS:
+        raise RequestError(f"a section has at most {MOST_CONDITIONS} conditions")
+    names = [condition.argument for condition in place.conditions]
+    if place.key == "argument":
+        names += [place.begin_argument, place.end_argument]
+    for name in names:
+        if len(name) > LONGEST_PLACE or not _ARGUMENT.fullmatch(name):
+            raise RequestError(f"{plain(name, 80)!r} is no name of an argument")
+    for condition in place.conditions:
+        if not -_MOST_VALUE < condition.value < _MOST_VALUE:
+            raise RequestError(f"{condition.value} is not within 64 bits")
+
+
+def parse_place(text: str, hook: str = "best") -> KernelFunction | TracepointPair:
+    """Return what a user names: FUNCTION, or BEGIN..END [if ARG==N [and …]] [by KEY].
+
+    KEY: thread, cpu, an argument of both, or ARGUMENT,ARGUMENT of the one and of the other. Raises
+    RequestError.
+    """
+    begin, dots, rest = text.strip().partition("..")
+    place: KernelFunction | TracepointPair
+    if not dots:
+        if hook not in ("best", "fentry", "kprobe"):
+            raise RequestError(f"unknown hook {hook[:40]!r}: expected best, fentry or kprobe")
+        place = KernelFunction(begin, hook)  # type: ignore[arg-type]
+    else:
+        place = _parse_pair(begin.strip(), rest)
+    check_place(place)
+    return place
+
+
+def _parse_pair(begin: str, rest: str) -> TracepointPair:
+    words = rest.split()
+    end = words[0] if words else ""
+    words = words[1:]
+    by: list[str] = []
+    if "by" in words:
+        at = words.index("by")
+        words, by = words[:at], words[at + 1 :]
+        if len(by) != 1:
+            raise RequestError("write: by thread, by cpu, or by ARGUMENT[,ARGUMENT]")
+    if words and words[0] != "if":
+        raise RequestError(f"{plain(words[0], 40)!r}: write BEGIN..END [if ARG==N] [by KEY]")
+    text = " ".join(words[1:])
+    conditions = [_parse_condition(part) for part in re.split(r"\band\b|&&", text)] if words else []
+    first, _, second = (by[0] if by else "thread").partition(",")
+    if not second and first in ("thread", "cpu"):
+        return TracepointPair(
+            begin=begin,
+            end=end,
+            key="cpu" if first == "cpu" else "thread",
+            conditions=conditions,
+        )
+    return TracepointPair(
+        begin=begin,
+        end=end,
+        key="argument",
+        begin_argument=first,
+        end_argument=second or first,
+        conditions=conditions,
+    )
+
+
+def _parse_condition(text: str) -> Condition:
+    match = _CONDITION.fullmatch(text)
+    if match is None:
+        raise RequestError(f"{plain(text.strip(), 60)!r} is no condition: write ARGUMENT==NUMBER")
+    word = match["value"]
+    try:
+        value = int(word, 0)
+    except ValueError:
+        raise RequestError(f"{plain(word, 40)!r} is no number") from None
+    return Condition(match["argument"], value)

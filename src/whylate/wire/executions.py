@@ -1,0 +1,81 @@
+"""Blocks of executions of a section, and of their durations in bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.wire.app_samples import MAX_PID, Threads
+from whylate.wire.blocks import INT64_MAX, decode_numbers, decode_rows
+from whylate.wire.codec import WireError
+from whylate.wire.constants import HIGHEST_CPU, WAIT_BINS, ExecutionFlag
+from whylate.wire.messages import ExecutionBins, Executions
+from whylate.wire.samples import Rows
+
+_FLAGS = int(ExecutionFlag.DRAWN | ExecutionFlag.MOVED)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionRows:
+    """Executions of a block. rows: as of activations, latency_ns is the duration.
+
+    threads: the thread in which each ended, and when it began. begin_cpu: uint16, shape (n,).
+    flags: uint8, shape (n,), ExecutionFlag.
+    """
+
+    rows: Rows
+    threads: Threads
+    begin_cpu: NDArray[np.uint16]
+    flags: NDArray[np.uint8]
+
+
+def decode_executions(block: Executions, start_ns: int) -> ExecutionRows:
+    """Return the executions of a block; start_ns: of their CPU.
+
+    Raises WireError for data that is not just so many, and for what no board can have seen.
+    """
+    begin_ns, duration_ns, pid, word = decode_rows(
+        decode_numbers(block.data), block.count, "executions"
+    ).T
+    if block.first > INT64_MAX - block.count:
+        raise WireError(f"a block begins with execution {block.first}")
+    began_ns = start_ns + begin_ns
+    begin_cpu, flags = word >> 8, word & 0xFF
+    impossible = (
+        (began_ns < 0)
+        | (duration_ns < 0)
+        | (duration_ns > INT64_MAX - began_ns)
+        | (pid < 0)
+        | (pid > MAX_PID)
+        | (begin_cpu > HIGHEST_CPU)
+        | (flags & ~_FLAGS != 0)
+    )
+    if impossible.any():
+        raise WireError("an execution that cannot have been")
+    return ExecutionRows(
+        rows=Rows(
+            activation=block.first + np.arange(block.count, dtype=np.int64),
+            latency_ns=duration_ns,
+            overrun=np.zeros(block.count, np.bool_),
+        ),
+        threads=Threads(pid.astype(np.int32), began_ns, np.zeros(block.count, np.int8)),
+        begin_cpu=begin_cpu.astype(np.uint16),
+        flags=flags.astype(np.uint8),
+    )
+
+
+def decode_bins(message: ExecutionBins) -> list[tuple[int, int]]:
+    """Return the bins that have any, and how many each has; raises WireError."""
+    rows = decode_rows(decode_numbers(message.data), message.bins, "waits").tolist()
+    bins = [(int(number), int(count)) for number, count in rows]
+    numbers = [number for number, _ in bins]
+    if (
+        any(later <= before for before, later in pairwise(numbers))
+        or not 0 <= numbers[0] <= numbers[-1] < WAIT_BINS
+        or any(count < 1 for _, count in bins)
+    ):
+        raise WireError("bins of executions that cannot be")
+    return bins
