@@ -70,7 +70,11 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
     together = page.row_of(summary.together, overruns=summary.scheduled)
     table = page.figures_table(summary)
     return {
-        "title": f"{plain(summary.board, 80)} · {plain(summary.workload, 40)} latency",
+        "title": f"{plain(summary.board, 80)} · {plain(summary.workload, 40)} {summary.quantity}",
+        "quantity": summary.quantity,
+        "counted": summary.counted,
+        "worst": summary.worst,
+        "section": sentences.section_lines(summary),
         "board": plain(summary.board, 80),
         "subject": [plain(t, 120) for t in (summary.kernel, summary.cpu_model) if t],
         "workload": page.unbroken(sentences.workload(summary)),
@@ -99,8 +103,8 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "waits_left_out": left_out(summary, _MOST_WAITS, "the output of --json"),
         "missing": page.missing_figures([together, *table.rows, *table.folded]),
         "interval_note": plain(summary.interval_note, 300),
-        "not_seen": page.unbroken(sentences.unseen_bound(summary.exceedance)),
-        "behind_not_seen": sentences.unseen_bound_basis(summary.exceedance),
+        "not_seen": page.unbroken(sentences.unseen_bound(summary)),
+        "behind_not_seen": sentences.unseen_bound_basis(summary),
         "requirements": [
             {
                 "text": plain(r.text, 120),

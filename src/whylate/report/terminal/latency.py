@@ -18,6 +18,7 @@ from whylate.report.sentences import (
     hit_lines,
     injected_fault,
     observer_lines,
+    section_lines,
     stage_lines,
     thread_label,
     threads_shown,
@@ -72,6 +73,8 @@ def print_summary(
     if summary.virtual_time:
         console.print(Text(virtual_time(summary)))
     console.print(Text(accounting(summary)), style="bold")
+    for text in section_lines(summary):
+        console.print(Text(text))
     console.print()
     rows, left_out = _rows(summary)
     reasons: dict[str, str] = {}
@@ -91,7 +94,7 @@ def print_summary(
     if summary.waits:
         print_waits(summary, console)
         console.print()
-    console.print(Text(unseen_bound(summary.exceedance)))
+    console.print(Text(unseen_bound(summary)))
     for line in _below(summary, why):
         console.print(line)
     print_report_path(report_path, console)
