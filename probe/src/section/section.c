@@ -133,6 +133,7 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	    .begin_link = -1,
 	    .end_link = -1,
 	};
+	parts_init(&section->parts);
 	section->plan.config.row_mask = plan->rows - 1;
 	error = make_maps(section);
 	if (error)
@@ -141,6 +142,9 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 						 : "");
 	else
 		error = find_hook(section, text);
+	/* Other keys than a thread say nothing of what ran meanwhile. */
+	if (!error && plan->config.key == PAIRED_BY_THREAD)
+		parts_load(&section->parts, &section->fds);
 	if (error)
 		section_close(section);
 	return error;
@@ -148,6 +152,7 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 
 int section_attach(struct section *section, char *text)
 {
+	parts_attach(&section->parts);
 	/* Ends first: one whose beginning was not seen is left out. */
 	section->end_link = section->hook->attach(section, true);
 	if (section->end_link >= 0)
@@ -166,6 +171,7 @@ void section_detach(struct section *section)
 {
 	close_fd(&section->begin_link);
 	close_fd(&section->end_link);
+	parts_detach(&section->parts);
 }
 
 void section_forget(struct section *section)
@@ -239,6 +245,7 @@ void section_close(struct section *section)
 	int *at = section->fds.at;
 
 	unload(section);
+	parts_unload(&section->parts);
 	if (section->cpus)
 		munmap(section->cpus, (section->cpus_size + PAGE - 1) / PAGE * PAGE);
 	if (section->owners)

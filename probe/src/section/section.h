@@ -14,6 +14,7 @@
 
 #include "section/bpf/layout.h"
 #include "bpf/program.h"
+#include "parts.h"
 #include "wire/messages.h"
 
 /* What is timed, and how. Names are valid as long as the section. */
@@ -38,6 +39,7 @@ struct section {
 	int end_program;
 	int begin_link;
 	int end_link;
+	struct section_part_links parts;
 	size_t element;
 	size_t cpus_size;
 	char *cpus; /* mapped */

@@ -514,6 +514,7 @@ struct wire_app_ended {
 struct wire_section_started {
 	uint8_t hook;
 	uint32_t one_in;
+	uint8_t parts;
 	uint64_t tried_ns;
 	uint64_t tried;
 };

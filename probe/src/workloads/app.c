@@ -104,7 +104,8 @@ static void put(struct app *app, uint16_t number, uint64_t index,
 	for (size_t i = 0; i < 3; i++) {
 		cpu->lengths[i] +=
 		    block_put(cpu->parts[i] + cpu->lengths[i], blocks[i], rows[i], cpu->before[i]);
-		full |= cpu->lengths[i] + BLOCK_LONGEST_ROW > sender_block_limit(app->sender);
+		full |= cpu->lengths[i] + block_longest_row(blocks[i]) >
+			sender_block_limit(app->sender);
 	}
 	if (full)
 		ship_block(app, number);

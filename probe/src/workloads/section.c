@@ -86,9 +86,17 @@ static void put(struct section_workload *workload, uint16_t number, uint64_t ind
 		const struct section_row *row)
 {
 	struct section_reader *reader = &workload->readers[number];
-	const int64_t columns[WIRE_MOST_COLUMNS] = {(int64_t)(row->begin_ns - workload->start_ns),
-						    (int64_t)row->duration_ns, row->pid,
-						    row->flags | row->begin_cpu << 8};
+	const int64_t columns[WIRE_MOST_COLUMNS] = {
+	    (int64_t)(row->begin_ns - workload->start_ns),
+	    (int64_t)row->duration_ns,
+	    row->pid,
+	    row->flags | row->begin_cpu << 8,
+	    (int64_t)row->parts.interrupted_ns,
+	    (int64_t)row->parts.preempted_ns,
+	    (int64_t)row->parts.slept_ns,
+	    (int64_t)row->parts.lock_ns,
+	    (int64_t)row->parts.faults,
+	};
 
 	if (reader->count && reader->first + reader->count != index)
 		ship_block(workload, number);
@@ -100,7 +108,8 @@ static void put(struct section_workload *workload, uint16_t number, uint64_t ind
 	reader->length +=
 	    block_put(reader->data + reader->length, BLOCK_EXECUTIONS, columns, reader->before);
 	if (++reader->count == MOST_IN_BLOCK ||
-	    reader->length + BLOCK_LONGEST_ROW > sender_block_limit(workload->sender))
+	    reader->length + block_longest_row(BLOCK_EXECUTIONS) >
+		sender_block_limit(workload->sender))
 		ship_block(workload, number);
 }
 
@@ -339,7 +348,8 @@ static int start(struct workload *workload, const union wire_command *command)
 	state->start_ns = state->shipped_ns = clock_ns();
 	state->end_ns = state->start_ns + asked->duration_ns;
 	SEND(sender, section_started, SECTION_STARTED, .hook = started.hook,
-	     .one_in = started.one_in, .tried_ns = started.tried_ns, .tried = started.tried);
+	     .one_in = started.one_in, .parts = state->section.parts.observed,
+	     .tried_ns = started.tried_ns, .tried = started.tried);
 	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++)
 		SEND(sender, cpu_started, CPU_STARTED, .cpu = i, .start_ns = state->start_ns,
 		     .end_ns = state->end_ns);

@@ -85,7 +85,7 @@ def _decoder(directory: Path, opening: Opening, files: contextlib.ExitStack) -> 
     sink, recorder = None, None
     if plan.activations is not None:
         app = not plan.is_scheduled
-        sink = files.enter_context(samples_writer(directory, app=app)).rows
+        sink = files.enter_context(samples_writer(directory, app=app, parts=plan.has_parts)).rows
     if plan.recorder is not None:
         windows = files.enter_context(windows_writer(directory))
         machine = {"armv7": "armv7l"}.get(opening.probe_arch, opening.probe_arch)

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from whylate.recording.bounds import Count, Cpu, TimeNs
 from whylate.recording.waits import WaitBin
-from whylate.wire.constants import MOST_ONE_IN, WAIT_BINS, SectionHook
+from whylate.wire.constants import MOST_ONE_IN, WAIT_BINS, ExecutionPart, SectionHook
 
 HookName = Literal["fentry", "kprobe", "tracepoint"]
 #: By the number that the probe sends.
@@ -18,6 +18,15 @@ HOOKS: dict[int, HookName] = {
     SectionHook.FENTRY: "fentry",
     SectionHook.KPROBE: "kprobe",
     SectionHook.TRACEPOINT: "tracepoint",
+}
+
+PartName = Literal["interrupts", "switches", "locks", "page faults"]
+#: What is observed, by the bit that the probe sends.
+OBSERVED: dict[ExecutionPart, PartName] = {
+    ExecutionPart.INTERRUPTED: "interrupts",
+    ExecutionPart.SWITCHED: "switches",
+    ExecutionPart.LOCK: "locks",
+    ExecutionPart.FAULT: "page faults",
 }
 
 
@@ -61,11 +70,13 @@ class SectionAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How the executions of a run were timed, and what became of all of them.
 
-    one_in: of so many executions one was drawn, and has a row. tried: executions in tried_ns before
-    the start. account None: the run broke before its end.
+    one_in: of so many executions one was drawn, and has a row. observed: what is known of threads
+    in the section. tried: executions in tried_ns before the start. account None: the run broke
+    before its end.
     """
 
     hook: HookName
+    observed: list[PartName] = []
     one_in: Annotated[int, Meta(ge=1, le=MOST_ONE_IN)]
     tried_ns: TimeNs
     tried: Count

@@ -138,6 +138,41 @@ class EventFigures(msgspec.Struct, frozen=True):
     per_cpu: dict[int, int]
 
 
+class ExecutionClassFigures(msgspec.Struct, frozen=True):
+    """Executions that took longer, mostly for one reason (whylate.stats.parts).
+
+    share: of the excess of all longer executions, spent so, with its interval at 95 %; low and high
+    are None where nothing bounds it. count: executions of the class. longest_ns: the longest of
+    them, on that CPU, with that number, in that thread; None of none.
+    """
+
+    name: str
+    share: float
+    low: float | None
+    high: float | None
+    count: int
+    longest_ns: int | None
+    cpu: int | None
+    number: int | None
+    pid: int | None
+
+
+class LongerFigures(msgspec.Struct, frozen=True):
+    """Why some executions took longer than most.
+
+    above_ns: longer is what took more. count: longer executions, of so many that have a row.
+    excess_ns: what they took beyond the mean of the others, all together. classes: the largest
+    share first; none where there is nothing to compare. not_observed: what is not known of threads.
+    """
+
+    above_ns: int
+    count: int
+    of: int
+    excess_ns: int
+    classes: list[ExecutionClassFigures]
+    not_observed: list[str]
+
+
 class SectionFigures(msgspec.Struct, frozen=True):
     """How executions of a section were timed, and what became of all of them.
 
@@ -150,6 +185,8 @@ class SectionFigures(msgspec.Struct, frozen=True):
     one_in: int
     account: SectionAccount | None
     longest_ns: int | None
+    #: None where no execution has a row.
+    longer: LongerFigures | None = None
 
 
 class AddedFigure(msgspec.Struct, frozen=True):

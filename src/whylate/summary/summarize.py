@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import Activations
+from whylate.recording.store.executions import ExecutionFile
 from whylate.stats.run.drift import trend_tests
 from whylate.stats.run.extremes import estimate_extremal_index, no_exceedance
 from whylate.stats.run.ordered import merge_ordered, sort_series
@@ -31,12 +32,13 @@ def summarize(
     manifest: Manifest,
     recording_name: str,
     requirements: Sequence[str] = (),
+    executions: ExecutionFile | None = None,
 ) -> Summary:
     """Compute everything that is printed of one recording.
 
-    samples: one entry a CPU, in any order; none at all is allowed. Every figure is given or
-    refused with a reason; a run that may not be judged is summarised all the same, and has no
-    trust. Raises RequirementError for an invalid requirement.
+    samples: one entry a CPU, in any order; none at all is allowed. executions: of a section. Every
+    figure is given or refused with a reason; a run that may not be judged is summarised all the
+    same, and has no trust. Raises RequirementError for an invalid requirement.
     """
     demands = [parse_requirement(text) for text in requirements]
     workload = manifest.plan.activations
@@ -75,7 +77,7 @@ def summarize(
     end_ns = max((account.end_ns for account in manifest.cpus), default=0)
     moved = trend_tests(everything, series)
     observer = observer_effect(manifest, series)
-    section = section_figures(manifest)
+    section = section_figures(manifest, executions, together.latency_ns["p50"].value)
     return Summary(
         **describe_recording(manifest, recording_name),
         interval_ns=workload.interval_ns,

@@ -701,6 +701,7 @@ class SectionStarted(
     ranges={
         "hook": (1, 3),
         "one_in": (1, 16_777_216),
+        "parts": (0, 15),
         "tried_ns": (0, 4_611_686_018_427_387_903),
         "tried": (0, 9_223_372_036_854_775_807),
     },
@@ -709,6 +710,7 @@ class SectionStarted(
 
     hook: U8
     one_in: U32
+    parts: U8
     tried_ns: U64
     tried: U64
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 2f6e08e72b92ad893a681ec6577d578af906131f74aba04d8b715ff5b38c533b */
+/* sources: sha256 8f9469710d0910a25fc7f1851e6b5b815409a622c33176b4bd788456616fae16 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

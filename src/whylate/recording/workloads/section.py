@@ -90,6 +90,11 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
         return False
 
     @property
+    def has_parts(self) -> bool:
+        """What the thread did meanwhile is known."""
+        return True
+
+    @property
     def counted(self) -> str:
         """A row is of an execution."""
         return "executions"

@@ -16,6 +16,7 @@ from whylate.report.page import activation as drawing
 from whylate.report.page import rows as page
 from whylate.report.page.causes import WIDTH, why
 from whylate.report.page.render import render_page, write
+from whylate.report.page.sections import longer_executions
 from whylate.report.plots.payload import plot_data
 from whylate.report.waits import COLUMNS, NOTE, left_out, wait_rows
 from whylate.summary.model import Summary
@@ -44,7 +45,8 @@ def render_html(
         ("uPlot.min.css", "report.css"),
         ("uPlot.iife.min.js", "plots.js", "report.js"),
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
-        why=why(answer) if answer is not None else None,
+        why=why(answer) if answer is not None and summary.section is None else None,
+        longer=longer_executions(summary),
         bar_width=WIDTH,
         percent=format_percent,
         head=drawing.HEAD,

@@ -74,6 +74,11 @@ class ActivationWorkload(
         return self.target is None
 
     @property
+    def has_parts(self) -> bool:
+        """Whether rows are executions, of which more is known than their duration."""
+        return False
+
+    @property
     def subject(self) -> str:
         """What is measured, where the user names it: a program, or a piece of code."""
         return self.target.description if self.target is not None else ""

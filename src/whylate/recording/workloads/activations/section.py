@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from whylate.recording.manifest import Problem
-from whylate.recording.sections import HOOKS, CpuBins, SectionAccount, SectionReport
+from whylate.recording.sections import HOOKS, OBSERVED, CpuBins, SectionAccount, SectionReport
 from whylate.recording.waits import WaitBin
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.recording.workloads.activations.app import MAX_THREADS, AppAssembler
@@ -38,6 +38,7 @@ class SectionAssembler(AppAssembler):
                     raise WireError("a section that starts twice")
                 self.section = SectionReport(
                     hook=HOOKS[message.hook],
+                    observed=[name for bit, name in OBSERVED.items() if message.parts & bit],
                     one_in=message.one_in,
                     tried_ns=message.tried_ns,
                     tried=message.tried,
