@@ -77,6 +77,11 @@ def test_few_stalls_are_flat_by_their_part_of_the_cycles() -> None:
     assert class_of(10_000, 8000, 501, typical) == "unexplained"
 
 
+def test_where_no_instructions_are_typical_none_are_not_up() -> None:
+    assert class_of(100, 0, 0, Typical(0, 0)) == "unexplained"
+    assert class_of(100, 1, 0, Typical(0, 0)) == "spinning"
+
+
 def test_without_others_nothing_is_typical() -> None:
     with pytest.raises(ValueError, match="takes 3 executions"):
         classes([9.0, 9.0], [5.0, 5.0], [8.0, 8.0], None)

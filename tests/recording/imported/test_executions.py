@@ -65,6 +65,7 @@ def role(heading: str) -> str | None:
         ("stalled-cycles-backend", "stalls"),
         ("l1d_stall", "stalls"),
         ("stalls", "stalls"),
+        ("instruction_or_data_stall", "stalls"),
         ("L1-icache-load-misses", "other"),
         ("branches", "other"),
         ("usec", "duration"),
@@ -114,7 +115,7 @@ def test_between_blanks_every_heading_is_known(tmp_path: Path) -> None:
     line = refused(tmp_path, "The cycles of it\nwere counted\n")
     assert "is no table of numbers" in line
     line = refused(tmp_path, "cycles instructions\nwere counted twice\n")
-    assert "has 3 cells, line 1 has 2" in line
+    assert "is no table of numbers: line 2 has 3 cells, line 1 has 2" in line
 
 
 def test_a_unit_is_of_a_time_without_one(tmp_path: Path) -> None:
