@@ -11,8 +11,9 @@ import pytest
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.imported.executions.headings import name_columns
+from whylate.recording.imported.executions.kept import read_columns
 from whylate.recording.imported.executions.marks import pair_marks
-from whylate.recording.imported.executions.model import Executions
+from whylate.recording.imported.executions.model import Column, Executions
 from whylate.recording.imported.model import InputError
 from whylate.recording.imported.numbers import Table
 from whylate.recording.imported.recording import read_imported
@@ -295,6 +296,63 @@ def test_a_damaged_recording_is_refused(
         return
     with pytest.raises(RecordingError, match=says.replace("^", r"\^")):
         read_imported(made)
+
+
+def kept(tmp_path: Path) -> Path:
+    """Return a recording of three rows."""
+    file = tmp_path / "t.csv"
+    file.write_text("cycles,where\n1,f\n2,g\n3,f\n")
+    (made,) = write_imported(tmp_path / "r", read_importable(file))
+    return made
+
+
+def test_a_long_text_that_is_there_often_takes_no_memory(tmp_path: Path) -> None:
+    """Each of its rows by itself: 20 GB."""
+    made, rows = kept(tmp_path), 20_000
+    place = pa.DictionaryArray.from_arrays(pa.array([0] * rows), ["x" * 1_000_000])
+    table = pa.table({"cycles": pa.array([1.0] * rows), "where": place}).replace_schema_metadata()
+    pq.write_table(table, made / "samples.parquet", compression="zstd", store_schema=False)
+    about = made / "import.json"
+    about.write_text(about.read_text().replace('"rows": 3', f'"rows": {rows}'))
+    with pytest.raises(RecordingError, match="a text that no import writes"):
+        read_imported(made)
+
+
+def test_rows_of_impossible_size_are_not_read(tmp_path: Path) -> None:
+    made = kept(tmp_path)
+    table = pa.table({"cycles": [1.0] * 3, "where": ["x" * 10_000_000] * 3})
+    pq.write_table(table, made / "samples.parquet", compression="zstd")
+    with pytest.raises(RecordingError, match="bytes in its rows"):
+        read_imported(made)
+
+
+def test_a_column_that_is_there_twice_is_damage(tmp_path: Path) -> None:
+    made = kept(tmp_path)
+    columns = [pa.array([1.0] * 3), pa.array(["f"] * 3), pa.array(["f"] * 3)]
+    pq.write_table(pa.table(columns, ["cycles", "where", "where"]), made / "samples.parquet")
+    with pytest.raises(RecordingError, match="it has the columns"):
+        read_imported(made)
+
+
+def places(codes: list[int], names: list[str]) -> Executions:
+    """Return executions at places as a Parquet file may have them."""
+    columns = [Column("cycles", "cycles"), Column("where", "place")]
+    place = pa.DictionaryArray.from_arrays(pa.array(codes, "int32"), names)
+    table = pa.table({"cycles": [float(code) for code in codes], "where": place})
+    return read_columns(Path("r"), table, columns, (), "t")
+
+
+def test_places_are_in_the_order_of_the_rows_however_they_are_stored() -> None:
+    texts = places([2, 3, 1], ["unused", "f", "g", "f"]).texts["where"]
+    assert texts.names == ("g", "f")
+    assert texts.codes.tolist() == [0, 1, 1]
+
+
+def test_a_recording_of_more_places_than_are_imported_is_damaged() -> None:
+    names = [f"f{number}" for number in range(1001)]
+    assert places(list(range(1000)), names).n == 1000
+    with pytest.raises(RecordingError, match="more than 1000 places"):
+        places(list(range(1001)), names)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.imported.executions.kept import arrow_types, read_columns
-from whylate.recording.imported.executions.model import MOST_COLUMNS, Column, Executions
+from whylate.recording.imported.executions.kept import TEXT_TYPE, arrow_types, read_columns
+from whylate.recording.imported.executions.model import (
+    MOST_COLUMNS,
+    MOST_TEXT,
+    Column,
+    Executions,
+)
 from whylate.recording.imported.model import MOST_ACTIVATIONS, MOST_NS, ImportedRun
 from whylate.recording.imported.numbers import Table
 from whylate.recording.imported.rows import MOST_VALUES
@@ -32,6 +37,10 @@ SAMPLES = "samples.parquet"
 SCHEMA_VERSION = 3
 #: Rows of samples.parquet: a run in the order in which it came has as many as its activations.
 MOST_ROWS = 20_000_000
+
+#: Bytes of a cell of it, and of all that is beside its cells.
+_MOST_CELL = 4 * MOST_TEXT + 16
+_SLACK = 1 << 20
 
 Short = Annotated[str, msgspec.Meta(max_length=300)]
 Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -177,12 +186,14 @@ def _table(path: Path, about: About, types: dict[str, str], most: int) -> Any:
     """Return the rows of samples.parquet; raises RecordingError where they are not as expected."""
     import pyarrow.parquet as pq
 
+    # A text that is there often is read once.
+    texts = [name for name, kind in types.items() if kind == TEXT_TYPE]
     with (
         parquet_errors(f"{path} is not a Parquet file that can be read"),
-        pq.ParquetFile(path) as file,
+        pq.ParquetFile(path, read_dictionary=texts) as file,
     ):
         columns = {field.name: str(field.type) for field in file.schema_arrow}
-        if columns != types:
+        if columns != types or len(file.schema_arrow) != len(types):
             raise RecordingError(f"{path} is damaged: it has the columns {sorted(columns)[:4]}")
         # Before memory is asked for.
         if file.metadata.num_rows != about.rows or file.metadata.num_rows > most:
@@ -190,6 +201,10 @@ def _table(path: Path, about: About, types: dict[str, str], most: int) -> Any:
                 f"{path} has {file.metadata.num_rows} rows, {NAME} has {about.rows}: they "
                 "are of different imports"
             )
+        groups = range(file.metadata.num_row_groups)
+        size = sum(file.metadata.row_group(group).total_byte_size for group in groups)
+        if size > _SLACK + _MOST_CELL * len(types) * file.metadata.num_rows:
+            raise RecordingError(f"{path} is damaged: it has {size:,} bytes in its rows")
         table = file.read()
     if any(table[name].null_count for name in types):
         raise RecordingError(f"{path} is damaged: it has rows without a number")

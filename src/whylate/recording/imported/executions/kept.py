@@ -20,6 +20,9 @@ from whylate.recording.imported.executions.model import (
     find_problem,
 )
 
+#: The type of a text as it is read: each of its values once.
+TEXT_TYPE = "dictionary<values=string, indices=int32, ordered=0>"
+
 
 def arrow_arrays(executions: Executions) -> dict[str, Any]:
     """Return the columns by name, as Arrow arrays."""
@@ -44,9 +47,7 @@ def arrow_types(path: Path, columns: Sequence[Column]) -> dict[str, str]:
         raise RecordingError(f"{path} is damaged: its columns are not those of executions")
     if not all(column.unit.isprintable() for column in columns):
         raise RecordingError(f"{path} is damaged: it has characters that cannot be printed")
-    return {
-        column.name: "string" if column.role in TEXTS else "double" for column in columns
-    }  # fmt: skip
+    return {column.name: TEXT_TYPE if column.role in TEXTS else "double" for column in columns}
 
 
 def read_columns(
@@ -67,18 +68,22 @@ def read_columns(
 
 
 def _texts(path: Path, column: Column, values: Any) -> Texts:
-    import pyarrow as pa
-
-    # Names come in the order in which they are first.
-    encoded = values.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
+    encoded = values.unify_dictionaries().combine_chunks()
     try:
-        names = tuple(encoded.dictionary.to_pylist())
+        names = encoded.dictionary.to_pylist()
     except UnicodeDecodeError:
         raise RecordingError(f"{path} is damaged: {column.name} is not UTF-8") from None
-    if column.role == "place" and len(names) > MOST_PLACES:
-        raise RecordingError(f"{path} is damaged: {column.name} has more than {MOST_PLACES} places")
     if any(len(name) > MOST_TEXT or not name.isprintable() for name in names):
         raise RecordingError(f"{path} is damaged: {column.name} has a text that no import writes")
-    return Texts(names, encoded.indices.to_numpy().astype(np.int64))
+    # Names come in the order in which they are first, each once.
+    codes, firsts, places = np.unique(
+        encoded.indices.to_numpy(), return_index=True, return_inverse=True
+    )
+    order = np.argsort(firsts)
+    kept: dict[str, int] = {}
+    numbers = np.empty(codes.size, np.int64)
+    for code in order.tolist():
+        numbers[code] = kept.setdefault(names[codes[code]], len(kept))
+    if column.role == "place" and len(kept) > MOST_PLACES:
+        raise RecordingError(f"{path} is damaged: {column.name} has more than {MOST_PLACES} places")
+    return Texts(tuple(kept), numbers[places])
