@@ -119,6 +119,34 @@ def test_between_blanks_every_heading_is_known(tmp_path: Path) -> None:
     assert "is no table of numbers: line 2 has 3 cells, line 1 has 2" in line
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"cycles": 500, "insn": 7}\n', "JSON of an unknown tool"),
+        ("[500, 7, 'cycles']\n", "choose one with --column (1 to 3)"),
+        ("<cycles,insn>\n1,2\n", "choose one with --column"),
+        ("Well, you wrote of the cycles of that function,\nand why,\n", "other commas in quotes"),
+    ],
+)
+def test_other_text_with_such_words_is_no_table_of_executions(
+    text: str, says: str, tmp_path: Path
+) -> None:
+    line = refused(tmp_path, text)
+    assert says in line
+    assert "heading in line" not in line
+
+
+def test_what_a_tool_printed_of_such_words_is_read_as_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "t.txt"
+    file.write_text(
+        " Performance counter stats for 'count,cycles' (5 runs):\n\n"
+        "     1,234.50 msec task-clock      #  0.9 CPUs utilized   ( +-  1.20% )\n\n"
+        "     1.234567 +- 0.000012 seconds time elapsed  ( +-  0.10% )\n"
+    )
+    with pytest.raises(InputError, match="has 'task-clock', 'time elapsed': choose one with"):
+        read_importable(file)
+
+
 def test_a_unit_is_of_a_time_without_one(tmp_path: Path) -> None:
     data = read(tmp_path, "duration,cycles\n5,9\n", "us")
     assert data.columns[0].unit == "us"

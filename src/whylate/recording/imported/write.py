@@ -21,7 +21,12 @@ from whylate.recording.imported.executions.model import Executions
 from whylate.recording.imported.executions.read import read_executions
 from whylate.recording.imported.ministat import read_boxes
 from whylate.recording.imported.model import ImportedRun, InputError
-from whylate.recording.imported.numbers import Table, UnknownError, read_table
+from whylate.recording.imported.numbers import (
+    Table,
+    UnknownError,
+    is_of_known_tool,
+    read_table,
+)
 from whylate.recording.imported.read import select_runs
 from whylate.recording.imported.recording import NAME, SAMPLES, SCHEMA_VERSION, About
 from whylate.recording.imported.unread import raise_if_known
@@ -74,11 +79,14 @@ def read_importable(path: Path, column: str | None = None, unit: str = "") -> li
 def _entries(
     path: Path, column: str | None, unit: str
 ) -> Sequence[ImportedRun | Table | Executions]:
-    # First, for its heading alone is read where it is another file. Of one column it is numbers.
-    executions = read_executions(path, unit) if column is None else None
-    if executions is not None:
-        return [executions]
-    return select_runs(path, column, unit) or [_numbers(path, column)]
+    runs = select_runs(path, column, unit)
+    if runs:
+        return runs
+    # Of one column, and where a tool's own text has such words, it is numbers.
+    executions = None
+    if column is None and not is_of_known_tool(path):
+        executions = read_executions(path, unit)
+    return [_numbers(path, column)] if executions is None else [executions]
 
 
 def _unit(entry: ImportedRun | Table | Executions, unit: str) -> str:

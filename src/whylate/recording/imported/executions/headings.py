@@ -25,6 +25,8 @@ from collections.abc import Sequence
 from whylate.recording.imported.executions.model import COUNTERS, MOST_NAME, Column, Role
 from whylate.text import shown
 
+#: A heading of more words is a sentence.
+_MOST_WORDS = 6
 _WORD = re.compile(r"[a-zµμ0-9]+")
 _UNITS = {
     "ns": "ns", "nsec": "ns", "nsecs": "ns", "nanoseconds": "ns",
@@ -87,6 +89,8 @@ def _role(heading: str) -> tuple[Role | None, str]:
     """Return what a heading names, and its unit."""
     words, unit = _WORD.findall(heading[: 2 * MOST_NAME].lower()), heading_unit(heading)
     counted = frozenset(words)
+    if len(words) > _MOST_WORDS:
+        return None, ""
     role = None if unit or "%" in heading else _counter(counted)
     if role is not None or counted & _RATIOS:
         return role, ""

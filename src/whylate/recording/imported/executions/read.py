@@ -28,7 +28,6 @@ from whylate.recording.imported.executions.model import (
 )
 from whylate.recording.imported.model import InputError
 from whylate.recording.imported.rows import (
-    MOST_LINE,
     MOST_VALUES,
     bare_lines,
     count_text,
@@ -43,6 +42,8 @@ from whylate.recording.imported.rows import (
 from whylate.text import is_number, shown
 
 _MULTIPLEXED = "whether counters were multiplexed: a table does not show it"
+#: How JSON and XML begin, which may have commas.
+_MARKUP = ("{", "[", "<")
 #: What is kept of a list of columns that are not read.
 _SHOWN = 200
 
@@ -102,7 +103,9 @@ def _heading(path: Path) -> tuple[int, list[str], str | None] | None:
         return None
     between = find_separator(text)
     cells = split_cells(text, between)
-    if len(cells) < 2 or len(text) > MOST_LINE or any(is_like_number(cell) for cell in cells):
+    if len(cells) < 2 or any(is_like_number(cell) for cell in cells):
+        return None
+    if text.lstrip().startswith(_MARKUP):
         return None
     return line, cells, between
 
