@@ -47,6 +47,7 @@ def render_executions(summary: ExecutionsSummary, counted: Counted) -> str:
         charts=scattergrams(counted, summary),
         names=[name_text(name) for name in listed[0].values] if listed else [],
         differences=summary.marks is not None,
+        placed=any(execution.place is not None for execution in listed),
         listed=[
             (
                 execution.number,
