@@ -139,7 +139,7 @@ class EventFigures(msgspec.Struct, frozen=True):
 
 
 class ExecutionClassFigures(msgspec.Struct, frozen=True):
-    """Executions that took longer, mostly for one reason (whylate.stats.parts).
+    """Executions that took longer, mostly for one reason (whylate.stats.executions.parts).
 
     share: of the excess of all longer executions, spent so, with its interval at 95 %; low and high
     are None where nothing bounds it. count: executions of the class. longest_ns: the longest of

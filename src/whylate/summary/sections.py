@@ -13,7 +13,7 @@ from whylate.recording.manifest import Manifest
 from whylate.recording.sections import PartName
 from whylate.recording.store.executions import ExecutionFile, Executions
 from whylate.recording.waits import bin_edges
-from whylate.stats.parts import TIMES, ExecutionClass, Times, classify
+from whylate.stats.executions.parts import TIMES, ExecutionClass, Times, classify
 from whylate.summary.model import (
     Caution,
     Exceedance,

@@ -18,7 +18,7 @@ from whylate.report.sections import (
     longer_notes,
     longer_of,
 )
-from whylate.stats.parts import REST
+from whylate.stats.executions.parts import REST
 from whylate.summary.model import Summary
 
 #: A narrower part of a bar is not visible.
