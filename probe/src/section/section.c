@@ -143,7 +143,7 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	else
 		error = find_hook(section, text);
 	/* Other keys than a thread say nothing of what ran meanwhile. */
-	if (!error && plan->config.key == PAIRED_BY_THREAD)
+	if (!error && plan->config.key == PAIRED_BY_THREAD && !plan->is_empty)
 		parts_load(&section->parts, &section->fds);
 	if (error)
 		section_close(section);
@@ -153,11 +153,14 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 int section_attach(struct section *section, char *text)
 {
 	parts_attach(&section->parts);
-	/* Ends first: one whose beginning was not seen is left out. */
-	section->end_link = section->hook->attach(section, true);
-	if (section->end_link >= 0)
+	/* Ends first: one whose beginning was not seen is left out. But programs at one tracepoint
+	 * run in the order in which they came. */
+	if (section->plan.is_empty && section->plan.kind == SECTION_TRACEPOINTS)
 		section->begin_link = section->hook->attach(section, false);
-	if (section->begin_link >= 0)
+	section->end_link = section->hook->attach(section, true);
+	if (section->end_link >= 0 && section->begin_link < 0)
+		section->begin_link = section->hook->attach(section, false);
+	if (section->begin_link >= 0 && section->end_link >= 0)
 		return 0;
 	return fail(text, errno, "%s", strerror(errno));
 }

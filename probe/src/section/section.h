@@ -25,6 +25,7 @@ struct section_plan {
 	const char *end;   /* as this */
 	uint16_t cpu_limit;
 	uint64_t rows; /* of each CPU; a power of two */
+	bool is_empty; /* nothing lies between the beginning and the end: see floor.h */
 	struct section_config config;
 };
 

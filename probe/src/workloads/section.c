@@ -17,6 +17,7 @@
 #include "bpf/kernel_btf.h"
 #include "clock.h"
 #include "recorder/flight.h"
+#include "section/floor.h"
 #include "section/section.h"
 #include "wire/block.h"
 #include "wire/send.h"
@@ -317,12 +318,22 @@ static int open_section(struct section_workload *workload, const struct wire_sec
 	error = workload->readers ? try_rate(workload, asked, started, text)
 				  : fail(text, ENOMEM, "no memory for rows");
 	if (!error)
-		error = section_attach(&workload->section, text);
-	if (!error)
 		return 0;
 	section_close(&workload->section);
 	free(workload->readers);
 	return error;
+}
+
+/* send_floor - measure how long an empty section takes, and send it */
+static void send_floor(struct section_workload *workload, bool after)
+{
+	struct section_floor floor;
+	char text[FAILURE_TEXT] = "";
+	int error = floor_measure(&workload->section, !after, &floor, text);
+
+	SEND(workload->sender, section_floor, SECTION_FLOOR, .after = after,
+	     .executions = floor.executions, .floor_ns = floor.floor_ns, .with_ns = floor.with_ns,
+	     .without_ns = floor.without_ns, .error = error, .text = wire_text(error ? text : ""));
 }
 
 static int start(struct workload *workload, const union wire_command *command)
@@ -345,11 +356,20 @@ static int start(struct workload *workload, const union wire_command *command)
 		free(state);
 		return error;
 	}
-	state->start_ns = state->shipped_ns = clock_ns();
-	state->end_ns = state->start_ns + asked->duration_ns;
 	SEND(sender, section_started, SECTION_STARTED, .hook = started.hook,
 	     .one_in = started.one_in, .parts = state->section.parts.observed,
 	     .tried_ns = started.tried_ns, .tried = started.tried);
+	send_floor(state, false);
+	error = section_attach(&state->section, workload->text);
+	if (error) {
+		section_close(&state->section);
+		free(state->readers);
+		sender_unspool(sender);
+		free(state);
+		return error;
+	}
+	state->start_ns = state->shipped_ns = clock_ns();
+	state->end_ns = state->start_ns + asked->duration_ns;
 	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++)
 		SEND(sender, cpu_started, CPU_STARTED, .cpu = i, .start_ns = state->start_ns,
 		     .end_ns = state->end_ns);
@@ -388,6 +408,7 @@ static void send_results(struct section_workload *workload)
 
 static void end(struct section_workload *workload)
 {
+	send_floor(workload, true);
 	for (uint16_t i = 0; i < workload->section.plan.cpu_limit; i++)
 		ship_block(workload, i);
 	sender_unspool(workload->sender);

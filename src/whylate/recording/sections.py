@@ -67,6 +67,20 @@ class SectionAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.entries == sum(parts)
 
 
+class SectionFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How long an empty section takes by the same hook, before the run or after it.
+
+    floor_ns: the median of so many executions. with_ns, without_ns: the median call of empty code
+    with hooks and without, in blocks that take turns; 0: not measured. why: why nothing is known; empty.
+    """
+
+    executions: Count
+    floor_ns: TimeNs
+    with_ns: TimeNs
+    without_ns: TimeNs
+    why: str = ""
+
+
 class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How the executions of a run were timed, and what became of all of them.
 
@@ -82,3 +96,6 @@ class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     tried: Count
     account: SectionAccount | None = None
     cpus: list[CpuBins] = []
+    #: None where the run broke before.
+    floor_before: SectionFloor | None = None
+    floor_after: SectionFloor | None = None

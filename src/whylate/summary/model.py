@@ -9,7 +9,7 @@ import msgspec
 
 from whylate.recording.manifest import CrashReport, HitReport, LoadReport
 from whylate.recording.plan import FaultPlan
-from whylate.recording.sections import SectionAccount
+from whylate.recording.sections import SectionAccount, SectionFloor
 from whylate.recording.workloads.app import Target
 
 #: The quantiles that are printed and that requirements may name.
@@ -185,6 +185,9 @@ class SectionFigures(msgspec.Struct, frozen=True):
     one_in: int
     account: SectionAccount | None
     longest_ns: int | None
+    #: How long an empty section takes, before the run and after it.
+    floor_before: SectionFloor | None = None
+    floor_after: SectionFloor | None = None
     #: None where no execution has a row.
     longer: LongerFigures | None = None
 

@@ -50,6 +50,8 @@ def section_figures(
         one_in=report.one_in,
         account=report.account,
         longest_ns=bin_edges(max(bins))[1] if bins else None,
+        floor_before=report.floor_before,
+        floor_after=report.floor_after,
         longer=longer,
     )
 

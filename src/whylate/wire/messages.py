@@ -716,6 +716,28 @@ class SectionStarted(
 
 
 @dataclass(frozen=True, slots=True)
+class SectionFloor(
+    Message,
+    kind=130,
+    ranges={
+        "after": (0, 1),
+        "floor_ns": (0, 4_611_686_018_427_387_903),
+        "with_ns": (0, 4_611_686_018_427_387_903),
+        "without_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """How long an empty section takes by the same hook; `after`: the run, and not before it."""
+
+    after: U8
+    executions: U32
+    floor_ns: U64
+    with_ns: U64
+    without_ns: U64
+    error: I32
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
 class Executions(
     Message, kind=127, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
 ):
@@ -1171,6 +1193,7 @@ MESSAGES: dict[int, type[Message]] = {
         AppWait,
         AppEnded,
         SectionStarted,
+        SectionFloor,
         Executions,
         ExecutionBins,
         SectionResult,

@@ -8,11 +8,19 @@ import msgspec
 import numpy as np
 
 from whylate.recording.manifest import Problem
-from whylate.recording.sections import HOOKS, OBSERVED, CpuBins, SectionAccount, SectionReport
+from whylate.recording.sections import (
+    HOOKS,
+    OBSERVED,
+    CpuBins,
+    SectionAccount,
+    SectionFloor,
+    SectionReport,
+)
 from whylate.recording.waits import WaitBin
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.recording.workloads.activations.app import MAX_THREADS, AppAssembler
 from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.text import shown
 from whylate.wire.codec import WireError
 from whylate.wire.executions import decode_bins, decode_executions
 from whylate.wire.messages import (
@@ -25,6 +33,7 @@ from whylate.wire.messages import (
     SectionResult,
     SectionStarted,
 )
+from whylate.wire.messages import SectionFloor as SectionFloorMessage
 
 
 class SectionAssembler(AppAssembler):
@@ -43,6 +52,8 @@ class SectionAssembler(AppAssembler):
                     tried_ns=message.tried_ns,
                     tried=message.tried,
                 )
+            case SectionFloorMessage():
+                self._add_floor(message)
             case Executions():
                 self._add_executions(message)
             case ExecutionBins():
@@ -105,6 +116,19 @@ class SectionAssembler(AppAssembler):
         if len(self.threads) < MAX_THREADS:
             self.threads.update(np.unique(decoded.threads.pid).tolist())
         self.sink(message.cpu, decoded.rows, None, decoded.threads)
+
+    def _add_floor(self, message: SectionFloorMessage) -> None:
+        if self.section is None:
+            raise WireError("a floor of no section")
+        floor = SectionFloor(
+            executions=message.executions,
+            floor_ns=message.floor_ns,
+            with_ns=message.with_ns,
+            without_ns=message.without_ns,
+            why=shown(message.text, 300) if message.error or not message.executions else "",
+        )
+        name = "floor_after" if message.after else "floor_before"
+        self.section = msgspec.structs.replace(self.section, **{name: floor})
 
     def _add_bins(self, message: ExecutionBins) -> None:
         if self.section is None or any(cpu.cpu == message.cpu for cpu in self.section.cpus):
