@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "activations/bins.h"
+#include "activations/thread_names.h"
 #include "bpf/kernel_btf.h"
 #include "clock.h"
 #include "recorder/flight.h"
@@ -63,6 +64,7 @@ struct section_workload {
 	char begin[WIRE_LONGEST_PLACE + 1];
 	char end[WIRE_LONGEST_PLACE + 1];
 	struct section_reader *readers; /* by CPU number */
+	struct thread_names names;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t shipped_ns;
@@ -145,6 +147,7 @@ static bool read_cpu(struct section_workload *workload, uint16_t number)
 		if (!sender_has_room(workload->sender, BLOCKS_ROOM))
 			return false;
 		put(workload, number, reader->next, &row);
+		thread_names_send(&workload->names, workload->sender, row.pid);
 		reader->seen++;
 	}
 	return true;

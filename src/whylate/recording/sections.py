@@ -71,7 +71,7 @@ class SectionFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """How long an empty section takes by the same hook, before the run or after it.
 
     floor_ns: the median of so many executions. with_ns, without_ns: the median call of empty code
-    with hooks and without, in blocks that take turns; 0: not measured. why: why nothing is known; empty.
+    with hooks and without, in blocks that take turns; 0: not measured. why: why nothing is known.
     """
 
     executions: Count

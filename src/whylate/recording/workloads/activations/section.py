@@ -22,11 +22,13 @@ from whylate.recording.workloads.activations.app import MAX_THREADS, AppAssemble
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.text import shown
 from whylate.wire.codec import WireError
+from whylate.wire.constants import HIGHEST_PID, LONGEST_COMM, NameTable
 from whylate.wire.executions import decode_bins, decode_executions
 from whylate.wire.messages import (
     ExecutionBins,
     Executions,
     Message,
+    Name,
     Samples,
     SampleStages,
     SampleThreads,
@@ -56,6 +58,8 @@ class SectionAssembler(AppAssembler):
                 self._add_floor(message)
             case Executions():
                 self._add_executions(message)
+            case Name() if message.table == NameTable.PID:
+                self._add_name(message)
             case ExecutionBins():
                 self._add_bins(message)
             case SectionResult():
@@ -116,6 +120,10 @@ class SectionAssembler(AppAssembler):
         if len(self.threads) < MAX_THREADS:
             self.threads.update(np.unique(decoded.threads.pid).tolist())
         self.sink(message.cpu, decoded.rows, None, decoded.threads)
+
+    def _add_name(self, message: Name) -> None:
+        if len(self.names) < MAX_THREADS and 0 < message.id <= HIGHEST_PID:
+            self.names[message.id] = shown(message.text, LONGEST_COMM)
 
     def _add_floor(self, message: SectionFloorMessage) -> None:
         if self.section is None:
