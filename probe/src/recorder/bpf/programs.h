@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 8f9469710d0910a25fc7f1851e6b5b815409a622c33176b4bd788456616fae16 */
+/* sources: sha256 a7ccdbdecbfb67ab7701b3bf157e1e240516b34f1720632f27419d264084ba20 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
