@@ -14,8 +14,6 @@ COLUMNS = ("class", "located share", "95 % CI", "executions", "longest")
 
 #: Those of the table of locks.
 LOCK_COLUMNS = ("waits for", "waits", "total", "longest", "called from")
-#: Rows of it in the terminal and on the page.
-MOST_LOCKS = 12
 
 
 @dataclass(frozen=True)
@@ -86,8 +84,11 @@ def _row(figures: ExecutionClassFigures) -> ClassRow:
     )
 
 
-def lock_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """Return a row for each of the groups of waits for locks with the longest totals."""
+def lock_rows(summary: Summary, most: int, callers: int) -> list[tuple[str, ...]]:
+    """Return a row for each of the groups of waits for locks with the longest totals.
+
+    most: rows, and callers: in each.
+    """
     locks = summary.section.locks if summary.section is not None else []
     return [
         (
@@ -95,16 +96,16 @@ def lock_rows(summary: Summary) -> list[tuple[str, ...]]:
             format_count(lock.count),
             format_short_ns(lock.total_ns),
             format_short_ns(lock.longest_ns),
-            " ← ".join(plain(name, 80) for name in lock.callers) or "all others",
+            " ← ".join(plain(name, 80) for name in lock.callers[:callers]) or "all others",
         )
-        for lock in locks[:MOST_LOCKS]
+        for lock in locks[:most]
     ]
 
 
-def locks_note(summary: Summary) -> str:
+def locks_note(summary: Summary, most: int) -> str:
     """Say what the table of locks is, and what is left out."""
     locks = summary.section.locks if summary.section is not None else []
-    left = len(locks) - MOST_LOCKS
+    left = len(locks) - most
     text = (
         "Waits of threads while they were in the section, and no others. Locks whose waits have no "
         "tracepoint are not seen."

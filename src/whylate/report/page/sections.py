@@ -28,6 +28,10 @@ from whylate.summary.model import Summary
 _NARROWEST = 0.5
 
 
+#: Rows of the table of locks, and callers in each.
+_MOST_LOCKS, _CALLERS = 40, 8
+
+
 @dataclass(frozen=True)
 class LongerSection:
     """The section. Rows come with the class of a colour."""
@@ -63,7 +67,7 @@ def longer_executions(summary: Summary) -> LongerSection | None:
         parts,
         list(zip(rows, colours, strict=True)),
         longer_notes(longer),
-        lock_rows(summary),
+        lock_rows(summary, _MOST_LOCKS, _CALLERS),
         LOCK_COLUMNS,
-        locks_note(summary),
+        locks_note(summary, _MOST_LOCKS),
     )

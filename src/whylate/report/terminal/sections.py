@@ -19,6 +19,9 @@ from whylate.report.sections import (
 )
 from whylate.summary.model import LongerFigures, Summary
 
+#: Rows of the table of locks, and callers in each.
+_MOST_LOCKS, _CALLERS = 6, 3
+
 
 def print_longer(longer: LongerFigures, console: Console) -> None:
     """Print the classes of longer executions."""
@@ -37,7 +40,7 @@ def print_longer(longer: LongerFigures, console: Console) -> None:
 
 def print_locks(summary: Summary, console: Console) -> None:
     """Print what threads in the section waited for."""
-    rows = lock_rows(summary)
+    rows = lock_rows(summary, _MOST_LOCKS, _CALLERS)
     if not rows:
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -49,5 +52,5 @@ def print_locks(summary: Summary, console: Console) -> None:
     for row in rows:
         table.add_row(*map(Text, row))
     console.print(table)
-    console.print(Text(locks_note(summary), style="dim"))
+    console.print(Text(locks_note(summary, _MOST_LOCKS), style="dim"))
     console.print()
