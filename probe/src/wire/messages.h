@@ -193,6 +193,7 @@ struct wire_section {
 	struct wire_bytes comm;
 	uint32_t one_in;
 	uint64_t above_ns;
+	struct wire_bytes file;
 };
 
 /* counters - Count these events in each repetition, or of each wakeup thread; none: no more. */

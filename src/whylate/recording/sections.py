@@ -12,12 +12,13 @@ from whylate.recording.bounds import Count, Cpu, TimeNs
 from whylate.recording.waits import WaitBin
 from whylate.wire.constants import MOST_ONE_IN, WAIT_BINS, SectionHook
 
-HookName = Literal["fentry", "kprobe", "tracepoint"]
+HookName = Literal["fentry", "kprobe", "tracepoint", "uprobe"]
 #: By the number that the probe sends.
 HOOKS: dict[int, HookName] = {
     SectionHook.FENTRY: "fentry",
     SectionHook.KPROBE: "kprobe",
     SectionHook.TRACEPOINT: "tracepoint",
+    SectionHook.UPROBE: "uprobe",
 }
 
 

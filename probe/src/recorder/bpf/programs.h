@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 2f6e08e72b92ad893a681ec6577d578af906131f74aba04d8b715ff5b38c533b */
+/* sources: sha256 5150be04eb8d627462335a1f6083431a242231561840eece5c31783934c275b8 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
