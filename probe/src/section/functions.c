@@ -9,181 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "section/symbols.h"
 #include "failure.h"
 
-#define NAMES_MOST    ((uint64_t)512 << 20)
-#define VERSIONS_MOST ((uint64_t)16 << 20)
-/* Symbols that are read at a time. */
-#define CHUNK 1024u
 /* What an error lists. */
-#define LISTED_MOST	    5u
-#define LISTED_LONGEST	    90u
-#define VERSION_HIDDEN	    0x8000u
-#define VERSION_DEFINITIONS 4096u
-
-/* A symbol that is defined: its name is within the table's names. */
-struct symbol {
-	const char *name;
-	const char *version; /* NULL: none */
-	bool is_hidden;	     /* by its version: whoever links names another */
-	uint8_t type;
-	uint64_t address;
-	uint64_t size;
-};
-
-/* A table of symbols that is being read. */
-struct table {
-	const struct elf *elf;
-	const struct elf_section *section;
-	char *names;
-	size_t names_size;
-	/* By symbol: the number of its version; by that number: its name in `names`. */
-	char *versions;
-	size_t version_count;
-	uint32_t *version_names;
-	uint64_t count;
-	uint64_t next;
-	uint64_t held; /* the first in the chunk */
-	union {
-		Elf32_Sym narrow[CHUNK];
-		Elf64_Sym wide[CHUNK];
-	} chunk;
-};
-
-static void table_close(struct table *table)
-{
-	free(table->names);
-	free(table->versions);
-	free(table->version_names);
-	free(table);
-}
-
-/* load_versions - read which symbol has which version; a table without them is as good */
-static void load_versions(struct table *table)
-{
-	const struct elf_section *numbers = elf_section(table->elf, ".gnu.version", SHT_GNU_versym);
-	const struct elf_section *names = elf_section(table->elf, ".gnu.version_d", SHT_GNU_verdef);
-	char *data;
-	uint64_t at = 0;
-
-	if (!numbers || !names || table->section->type != SHT_DYNSYM)
-		return;
-	data = elf_load(table->elf, names, VERSIONS_MOST);
-	table->versions = elf_load(table->elf, numbers, VERSIONS_MOST);
-	table->version_names = calloc(VERSION_HIDDEN, sizeof(*table->version_names));
-	if (!data || !table->versions || !table->version_names) {
-		free(data);
-		return;
-	}
-	table->version_count = numbers->size / sizeof(Elf64_Half);
-	for (size_t i = 0; i < VERSION_DEFINITIONS; i++) {
-		Elf64_Verdef definition; /* the same in 32-bit files */
-		Elf64_Verdaux name;
-
-		if (at > names->size || names->size - at < sizeof(definition))
-			break;
-		memcpy(&definition, data + at, sizeof(definition));
-		if (definition.vd_aux > names->size - at ||
-		    names->size - at - definition.vd_aux < sizeof(name))
-			break;
-		memcpy(&name, data + at + definition.vd_aux, sizeof(name));
-		if (name.vda_name < table->names_size && definition.vd_ndx < VERSION_HIDDEN)
-			table->version_names[definition.vd_ndx] = name.vda_name;
-		if (!definition.vd_next)
-			break;
-		at += definition.vd_next;
-	}
-	free(data);
-}
-
-/* table_open - begin to read a table; returns 0, or an errno: ENOENT where the file has none */
-static int table_open(const struct elf *elf, uint32_t type, struct table **opened)
-{
-	size_t size = elf->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	const struct elf_section *section = NULL;
-	struct table *table;
-
-	for (size_t i = 0; i < elf->section_count && !section; i++)
-		if (elf->sections[i].type == type)
-			section = &elf->sections[i];
-	if (!section)
-		return ENOENT;
-	if (section->link >= elf->section_count || section->offset > elf->size ||
-	    section->size > elf->size - section->offset)
-		return EBADMSG;
-	table = calloc(1, sizeof(*table));
-	if (!table)
-		return ENOMEM;
-	table->elf = elf;
-	table->section = section;
-	table->count = section->size / size;
-	table->names = elf_load(elf, &elf->sections[section->link], NAMES_MOST);
-	if (!table->names) {
-		free(table);
-		return errno;
-	}
-	table->names_size = elf->sections[section->link].size;
-	load_versions(table);
-	*opened = table;
-	return 0;
-}
-
-static void add_version(const struct table *table, uint64_t number, struct symbol *symbol)
-{
-	Elf64_Half version;
-	uint32_t name;
-
-	if (number >= table->version_count)
-		return;
-	memcpy(&version, table->versions + number * sizeof(version), sizeof(version));
-	symbol->is_hidden = version & VERSION_HIDDEN;
-	name = table->version_names[version & (VERSION_HIDDEN - 1)];
-	if (name)
-		symbol->version = table->names + name;
-}
-
-/* table_next - read the next symbol that is defined and has a name; false: there are no more, or
- * the file is damaged */
-static bool table_next(struct table *table, struct symbol *symbol)
-{
-	size_t size = table->elf->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-
-	while (table->next < table->count) {
-		uint64_t number = table->next++, at = number % CHUNK, rest = table->count - number;
-		uint32_t name;
-		uint16_t section;
-
-		if (!at && elf_read(table->elf, table->section->offset + number * size,
-				    &table->chunk, (rest < CHUNK ? rest : CHUNK) * size))
-			return false;
-		*symbol = (struct symbol){0};
-		if (table->elf->is_64) {
-			const Elf64_Sym *wide = &table->chunk.wide[at];
-
-			name = wide->st_name;
-			section = wide->st_shndx;
-			symbol->type = ELF64_ST_TYPE(wide->st_info);
-			symbol->address = wide->st_value;
-			symbol->size = wide->st_size;
-		} else {
-			const Elf32_Sym *narrow = &table->chunk.narrow[at];
-
-			name = narrow->st_name;
-			section = narrow->st_shndx;
-			symbol->type = ELF32_ST_TYPE(narrow->st_info);
-			symbol->address = narrow->st_value;
-			symbol->size = narrow->st_size;
-		}
-		if (section == SHN_UNDEF || !name || name >= table->names_size)
-			continue;
-		symbol->name = table->names + name;
-		add_version(table, number, symbol);
-		return true;
-	}
-	return false;
-}
-
-/* ---------------------------------------------------------------- what a name means */
+#define LISTED_MOST    5u
+#define LISTED_LONGEST 90u
 
 /* A search by name through all tables. */
 struct search {
@@ -264,16 +95,18 @@ static void add_similar(struct search *search, const struct symbol *symbol)
 
 static int search_table(const struct elf *elf, uint32_t type, struct search *search)
 {
-	struct table *table;
+	struct symbols *symbols;
 	struct symbol symbol;
-	int error = table_open(elf, type, &table);
+	int error = symbols_open(elf, type, &symbols);
 
 	if (error)
 		return error == ENOENT ? 0 : error;
 	search->has_table |= type == SHT_SYMTAB;
-	while (table_next(table, &symbol)) {
+	while (symbols_next(symbols, &symbol)) {
 		struct elf_function function = function_of(elf, &symbol);
 
+		if (!symbol.is_defined)
+			continue;
 		if (symbol.type == STT_GNU_IFUNC && matches(search, &symbol))
 			search->is_chosen_at_start = true;
 		if (symbol.type != STT_FUNC)
@@ -283,7 +116,7 @@ static int search_table(const struct elf *elf, uint32_t type, struct search *sea
 		else
 			add_similar(search, &symbol);
 	}
-	table_close(table);
+	symbols_close(symbols);
 	return 0;
 }
 
@@ -355,15 +188,16 @@ bool elf_function_at(const struct elf *elf, uint64_t address, struct elf_functio
 	bool is_known = false;
 
 	for (size_t i = 0; i < 2 && !is_known; i++) {
-		struct table *table;
+		struct symbols *symbols;
 		struct symbol symbol;
 
-		if (table_open(elf, types[i], &table))
+		if (symbols_open(elf, types[i], &symbols))
 			continue;
-		while (table_next(table, &symbol)) {
+		while (symbols_next(symbols, &symbol)) {
 			struct elf_function here = function_of(elf, &symbol);
 
-			if (symbol.type != STT_FUNC || address < here.address ||
+			if (!symbol.is_defined || symbol.type != STT_FUNC ||
+			    address < here.address ||
 			    (address != here.address && address - here.address >= here.size))
 				continue;
 			/* One that begins there is the best answer. */
@@ -373,7 +207,43 @@ bool elf_function_at(const struct elf *elf, uint64_t address, struct elf_functio
 			*function = here;
 			snprintf(name, ELF_NAME_MOST, "%s", symbol.name);
 		}
-		table_close(table);
+		symbols_close(symbols);
 	}
 	return is_known;
+}
+
+/* is_of_unwinding - whether a symbol is what such languages need; what a C library has as well
+ * counts only where another file's is used */
+static bool is_of_unwinding(const struct symbol *symbol)
+{
+	static const char *const names[] = {"__gxx_personality_v0", "rust_eh_personality",
+					    "_Unwind_Resume"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t length = strlen(names[i]);
+
+		/* In .symtab the version is behind it. */
+		if (!strncmp(symbol->name, names[i], length) &&
+		    (!symbol->name[length] || symbol->name[length] == '@'))
+			return i < 2 || !symbol->is_defined;
+	}
+	return false;
+}
+
+bool elf_unwinds(const struct elf *elf)
+{
+	static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
+	bool unwinds = false;
+
+	for (size_t i = 0; i < 2 && !unwinds; i++) {
+		struct symbols *symbols;
+		struct symbol symbol;
+
+		if (symbols_open(elf, types[i], &symbols))
+			continue;
+		while (!unwinds && symbols_next(symbols, &symbol))
+			unwinds = is_of_unwinding(&symbol);
+		symbols_close(symbols);
+	}
+	return unwinds;
 }

@@ -24,4 +24,7 @@ int elf_function_named(const struct elf *elf, const char *name, struct elf_funct
 bool elf_function_at(const struct elf *elf, uint64_t address, struct elf_function *function,
 		     char *name);
 
+/* elf_unwinds - whether its code is of a language whose exceptions, or panics, leave functions */
+bool elf_unwinds(const struct elf *elf);
+
 #endif

@@ -135,7 +135,7 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	section->plan.config.row_mask = plan->rows - 1;
 	if (plan->kind == SECTION_USER) {
 		error = user_code_open(&section->user, plan->file, plan->begin, plan->end,
-				       plan->config.tgid, text);
+				       plan->config.tgid, plan->hook == HOOK_UPROBE, text);
 		if (error)
 			return error;
 		section->plan.config.return_pops = section->user.pops;

@@ -231,7 +231,8 @@ static int find_places(const struct elf *elf, const char *place, struct user_pla
  * The kernel replaces the return address, which it takes to be where it is at a function's first
  * instruction: elsewhere it would damage the stack.
  */
-static int check_return(const struct elf *elf, const char *place, uint64_t offset, char *text)
+static int check_return(const struct elf *elf, const char *place, uint64_t offset, bool is_forced,
+			char *text)
 {
 	struct elf_function function;
 	char name[ELF_NAME_MOST];
@@ -241,13 +242,20 @@ static int check_return(const struct elf *elf, const char *place, uint64_t offse
 		return fail(text, EINVAL,
 			    "it is a Go program, whose stacks move, so that returns "
 			    "cannot be probed: name two places, BEGIN..END");
-	if (!elf_address(elf, offset, &address) ||
-	    !elf_function_at(elf, address, &function, name) || function.address == address)
-		return 0;
-	return fail(text, EINVAL,
-		    "%.100s is within %.100s, not where it begins: name where the "
-		    "section ends as well",
-		    place, name);
+	if (elf_address(elf, offset, &address) && elf_function_at(elf, address, &function, name) &&
+	    function.address != address)
+		return fail(text, EINVAL,
+			    "%.100s is within %.100s, not where it begins: name where "
+			    "the section ends as well",
+			    place, name);
+	/* The unwinder does not know the address that the kernel puts there. */
+	if (!is_forced && elf_unwinds(elf))
+		return fail(text, EPERM,
+			    "it has exceptions, and one that leaves a function whose "
+			    "return is probed ends the program: mark the section with "
+			    "whylate_section.h, or name two places, or, if none "
+			    "leaves it, use --hook uprobe");
+	return 0;
 }
 
 static bool are_same(const struct user_places *a, const struct user_places *b)
@@ -262,7 +270,7 @@ static bool are_same(const struct user_places *a, const struct user_places *b)
 
 /* find_section - find where a section begins and ends; returns 0, or an errno with the text */
 static int find_section(struct user_code *code, const struct elf *elf, const char *begin,
-			const char *end, char *text)
+			const char *end, bool is_forced, char *text)
 {
 	int error = find_places(elf, begin, &code->begin, text);
 
@@ -276,12 +284,12 @@ static int find_section(struct user_code *code, const struct elf *elf, const cha
 		code->is_function = !strchr(begin, ':');
 	code->is_next = !code->is_function && (!*end || are_same(&code->begin, &code->end));
 	if (!error && code->is_function)
-		error = check_return(elf, begin, code->begin.at[0].offset, text);
+		error = check_return(elf, begin, code->begin.at[0].offset, is_forced, text);
 	return error;
 }
 
 int user_code_open(struct user_code *code, const char *file, const char *begin, const char *end,
-		   uint32_t pid, char *text)
+		   uint32_t pid, bool is_forced, char *text)
 {
 	char reason[FAILURE_TEXT] = "";
 	struct elf elf = {.fd = -1};
@@ -292,7 +300,7 @@ int user_code_open(struct user_code *code, const char *file, const char *begin, 
 	if (!error)
 		error = elf_open(&elf, code->fd, reason);
 	if (!error)
-		error = find_section(code, &elf, begin, end, reason);
+		error = find_section(code, &elf, begin, end, is_forced, reason);
 	elf_close(&elf);
 	if (!error)
 		return 0;

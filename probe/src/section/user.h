@@ -35,10 +35,11 @@ struct user_code {
  *
  * file: a path, or a name to look for where libraries and programs are. begin, end: FUNCTION,
  * FUNCTION+0xBYTES, 0xOFFSET in the file, PROVIDER:NAME; an empty end: see is_function, is_next.
- * pid: a process whose root directory the path begins at; 0: the board's.
+ * pid: a process whose root directory the path begins at; 0: the board's. is_forced: time returns
+ * of functions that exceptions may leave, too.
  */
 int user_code_open(struct user_code *code, const char *file, const char *begin, const char *end,
-		   uint32_t pid, char *text);
+		   uint32_t pid, bool is_forced, char *text);
 void user_code_close(struct user_code *code);
 
 #endif

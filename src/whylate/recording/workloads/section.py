@@ -77,12 +77,13 @@ class UserCode(Place, frozen=True, tag="user", kw_only=True):
 
     begin: FUNCTION, FUNCTION+0xBYTES, 0xOFFSET in the file, or PROVIDER:NAME of a USDT probe. end:
     as this; empty: from the function's entry to its return, or from the probe to the next of the
-    same thread.
+    same thread. hook: "uprobe" times returns of functions that exceptions may leave, too.
     """
 
     file: str
     begin: str
     end: str = ""
+    hook: Literal["best", "uprobe"] = "best"
 
     @property
     def description(self) -> str:

@@ -69,7 +69,9 @@ class SectionRules(ActivationRules):
             kind=Kind.USER if user else Kind.TRACEPOINTS if pair else Kind.FUNCTION,
             begin=place.function if isinstance(place, KernelFunction) else place.begin,
             end="" if isinstance(place, KernelFunction) else place.end,
-            hook=SectionHook[place.hook.upper()] if isinstance(place, KernelFunction) else 0,
+            hook=SectionHook.BEST
+            if isinstance(place, TracepointPair)
+            else SectionHook[place.hook.upper()],
             key=SectionKey[pair.key.upper()] if pair is not None else SectionKey.THREAD,
             begin_argument=pair.begin_argument if pair is not None else "",
             end_argument=pair.end_argument if pair is not None else "",
@@ -126,9 +128,11 @@ def parse_place(text: str, hook: str = "best") -> KernelFunction | TracepointPai
     RequestError.
     """
     if is_user_code(text.strip()):
-        if hook != "best":
-            raise RequestError("--hook is of functions of the kernel: leave it out for user code")
-        return parse_user_code(text.strip())
+        if hook not in ("best", "uprobe"):
+            raise RequestError(
+                f"--hook {plain(hook, 40)} is of functions of the kernel: use uprobe"
+            )
+        return parse_user_code(text.strip(), "best" if hook == "best" else "uprobe")
     begin, dots, rest = text.strip().partition("..")
     place: KernelFunction | TracepointPair
     if not dots:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from whylate.recording.workloads.section import UserCode
 from whylate.run.errors import RequestError
@@ -25,7 +26,7 @@ def is_user_code(text: str) -> bool:
     return "/" in file or (".." not in file and ("." in file or ".." not in rest))
 
 
-def parse_user_code(text: str) -> UserCode:
+def parse_user_code(text: str, hook: Literal["best", "uprobe"] = "best") -> UserCode:
     """Return the section of user code that a user names; raises RequestError."""
     file, _, rest = text.partition(":")
     length = _rust_name(rest)
@@ -41,7 +42,7 @@ def parse_user_code(text: str) -> UserCode:
         end = f"{provider}:{end}"
     elif not dots and colon and provider == MARKS:
         begin, end = f"{MARKS}:{name}{MARK_BEGIN}", f"{MARKS}:{name}{MARK_END}"
-    place = UserCode(file=file, begin=begin, end=end)
+    place = UserCode(file=file, begin=begin, end=end, hook=hook)
     check_user_code(place)
     return place
 
