@@ -51,9 +51,7 @@ def check_user_code(place: UserCode) -> None:
     """Raise RequestError for names that no file has."""
     if not place.file or len(place.file.encode()) > LONGEST_PLACE or not place.file.isprintable():
         raise RequestError(f"{plain(place.file, 80)!r} is no name of a file: {_WRITE}")
-    for name in (place.begin, place.end):
-        if not name and name is place.end:
-            continue
+    for name in (place.begin, *([place.end] if place.end else [])):
         if len(name) > LONGEST_PLACE or not _PRINTED.fullmatch(name):
             raise RequestError(f"{plain(name, 80)!r} is no place in a file: {_WRITE}")
         if "/" in name.partition(":")[0] and ":" in name:
