@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import shutil
 import struct
@@ -15,62 +14,19 @@ from pathlib import Path
 import pytest
 
 from c_programs import ROOT, TARGETS, Target, absent, compile_c
+from user_code_files import PROGRAM, SOURCES, build, build_driver, places, usdt_note
 
-SOURCES = [f"section/{name}.c" for name in ("elf", "functions", "symbols", "usdt", "user")]
-SOURCES += ["bpf/kprobe.c", "failure.c", "small_file.c"]
-PROGRAM = """
-#include "whylate_section.h"
-volatile int sink;
-__attribute__((noinline)) int decode_frame(int n) { sink = n; return n; }
-__attribute__((noinline)) int decode_header(int n) { sink = n + 1; return decode_frame(n) + 1; }
-static inline int inlined(int n) { return n + sink; }
-int main(int argc, char **argv) {
-    (void)argv;
-    WHYLATE_SECTION_BEGIN(frame);
-    int n = decode_frame(argc) + decode_header(argc) + inlined(argc);
-    if (n == 7) { WHYLATE_SECTION_END(frame); return 1; }
-    WHYLATE_SECTION_END(frame);
-    return 0;
-}
-"""
 needs_readelf = pytest.mark.skipif(shutil.which("readelf") is None, reason="needs readelf")
 
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    return compile_c("cc", "user_code", SOURCES, tmp_path_factory.mktemp("driver"), sanitizers)
+    return build_driver(tmp_path_factory.mktemp("driver"))
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("program"), PROGRAM)
-
-
-def build(folder: Path, text: str, *flags: str, compiler: str = "cc", name: str = "p") -> Path:
-    suffix = ".cc" if "+" in compiler else ".c"
-    (folder / f"{name}{suffix}").write_text(text)
-    built = folder / name
-    include = f"-I{ROOT / 'include'}"
-    subprocess.run(
-        [compiler, "-O1", "-Wall", "-Wextra", "-Werror", include, *flags, f"{name}{suffix}",
-         "-o", str(built)],
-        cwd=folder, check=True,
-    )  # fmt: skip
-    return built
-
-
-def places(
-    driver: Path | Sequence[str | Path], file: str | Path, begin: str, end: str = "", *,
-    pid: int = 0, forced: bool = False, cwd: Path | None = None,
-) -> str:  # fmt: skip
-    command = [driver] if isinstance(driver, Path) else list(driver)
-    done = subprocess.run(
-        [*command, str(file), begin, end, str(pid), str(int(forced))],
-        capture_output=True, text=True, check=False, cwd=cwd,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def offset_of(file: Path, symbol: str, *, dynamic: bool = False) -> int:
@@ -306,12 +262,6 @@ def test_a_path_is_looked_up_in_the_root_of_a_process(driver: Path, program: Pat
 # ---------------------------------------------------------------- USDT
 
 
-def note(provider: bytes, name: bytes, location: int, base: int, semaphore: int) -> bytes:
-    value = struct.pack("=QQQ", location, base, semaphore) + provider + b"\0" + name + b"\0\0"
-    padded = value + b"\0" * (-len(value) % 4)
-    return struct.pack("=III", 8, len(value), 3) + b"stapsdt\0" + padded
-
-
 @needs_readelf
 @pytest.mark.skipif(struct.calcsize("P") != 8, reason="notes of 64-bit programs")
 def test_locations_follow_the_base_that_moved(driver: Path, program: Path, tmp_path: Path) -> None:
@@ -325,7 +275,9 @@ def test_locations_follow_the_base_that_moved(driver: Path, program: Path, tmp_p
     (offset,) = notes_of(program, "frame_begin")
     address = next(a for a in range(base) if loaded_at(text, a) == offset)
     moved = tmp_path / "moved"
-    notes = note(b"p", b"same", address, base, 0) + note(b"p", b"moved", address + 64, base + 64, 0)
+    notes = usdt_note(b"p", b"same", address, base, 0) + usdt_note(
+        b"p", b"moved", address + 64, base + 64, 0
+    )
     (tmp_path / "notes").write_bytes(notes)
     subprocess.run(
         ["objcopy", f"--update-section=.note.stapsdt={tmp_path / 'notes'}", program, moved],
@@ -340,52 +292,3 @@ def loaded_at(headers: str, address: int) -> int | None:
         return offset_at(headers, address)
     except AssertionError:
         return None
-
-
-# ---------------------------------------------------------------- damaged files
-
-
-def test_files_cut_anywhere_are_read_within_their_bounds(
-    driver: Path, program: Path, tmp_path: Path
-) -> None:
-    data = program.read_bytes()
-    cut = tmp_path / "cut"
-    for size in [*range(0, 200, 7), *range(200, len(data), len(data) // 25)]:
-        cut.write_bytes(data[:size])
-        assert places(driver, cut, "decode_frame").startswith("error: "), size
-
-
-def test_damaged_files_are_read_within_their_bounds(
-    driver: Path, program: Path, tmp_path: Path
-) -> None:
-    """Numbers of headers, symbols, versions and notes, replaced by extreme ones."""
-    data = program.read_bytes()
-    regions = [(0, 64), *headers_of(data)]
-    chance = random.Random(1)
-    damaged = tmp_path / "damaged"
-    extreme = (0, 1, 7, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 63, (1 << 64) - 1, len(data), 24)
-    asked = (("decode_frame", ""), ("whylate:frame_begin", "whylate:frame_end"), ("play@V", "0x1"))
-    for _ in range(250):
-        copy = bytearray(data)
-        for _ in range(chance.randint(1, 4)):
-            start, size = chance.choice(regions)
-            width = chance.choice((1, 2, 4, 8))
-            at = start + chance.randrange(max(size - width, 1))
-            value = chance.choice(extreme) % (1 << 8 * width)
-            copy[at : at + width] = value.to_bytes(width, "little")
-        damaged.write_bytes(copy[: len(data)])
-        begin, end = chance.choice(asked)
-        places(driver, damaged, begin, end)
-
-
-def headers_of(data: bytes) -> list[tuple[int, int]]:
-    """Return offsets and sizes of the headers, and of what the probe reads, of a 64-bit file."""
-    programs, sections = struct.unpack_from("<QQ", data, 0x20)
-    counts = struct.unpack_from("<HHHH", data, 0x36)
-    regions = [(programs, counts[0] * counts[1]), (sections, counts[2] * counts[3])] * 3
-    for number in range(counts[3]):
-        header = struct.unpack_from("<IIQQQQIIQQ", data, sections + number * 64)
-        kinds = (2, 3, 7, 11, 0x6FFFFFFD, 0x6FFFFFFF)
-        if header[1] in kinds and header[5]:
-            regions.append((header[4], header[5]))
-    return regions

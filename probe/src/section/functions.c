@@ -65,26 +65,31 @@ static void add_function(struct search *search, const struct elf_function *funct
 	search->count++;
 }
 
+/* is_shown - whether an error may show a name that a file holds */
+static bool is_shown(const char *name)
+{
+	if (strlen(name) > LISTED_LONGEST)
+		return false;
+	for (; *name; name++)
+		if (!isgraph((unsigned char)*name))
+			return false;
+	return true;
+}
+
 /* add_similar - list a function whose name has the name that is looked for in it */
 static void add_similar(struct search *search, const struct symbol *symbol)
 {
-	char word[ELF_NAME_MOST], entry[2 * LISTED_LONGEST];
-	size_t length = strlen(symbol->name);
+	char word[LISTED_LONGEST + 1], entry[2 * LISTED_LONGEST + 2];
+	bool has_version = symbol->version && is_shown(symbol->version);
 
-	if (search->similar_count == LISTED_MOST || length > LISTED_LONGEST ||
-	    search->length >= sizeof(word))
+	if (search->similar_count == LISTED_MOST || search->length > LISTED_LONGEST ||
+	    !is_shown(symbol->name))
 		return;
-	memcpy(word, search->name, search->length);
-	word[search->length] = '\0';
+	snprintf(word, sizeof(word), "%.*s", (int)search->length, search->name);
 	if (!strstr(symbol->name, word))
 		return;
-	for (size_t i = 0; i < length; i++)
-		if (!isgraph((unsigned char)symbol->name[i]))
-			return;
-	snprintf(entry, sizeof(entry), "%s%s%s", symbol->name,
-		 symbol->version && strlen(symbol->version) < LISTED_LONGEST ? "@" : "",
-		 symbol->version && strlen(symbol->version) < LISTED_LONGEST ? symbol->version
-									     : "");
+	snprintf(entry, sizeof(entry), "%s%s%s", symbol->name, has_version ? "@" : "",
+		 has_version ? symbol->version : "");
 	if (strstr(search->similar, entry) ||
 	    search->similar_length + strlen(entry) + 3 > sizeof(search->similar))
 		return;
@@ -205,7 +210,8 @@ bool elf_function_at(const struct elf *elf, uint64_t address, struct elf_functio
 				continue;
 			is_known = true;
 			*function = here;
-			snprintf(name, ELF_NAME_MOST, "%s", symbol.name);
+			snprintf(name, ELF_NAME_MOST, "%s",
+				 is_shown(symbol.name) ? symbol.name : "a function");
 		}
 		symbols_close(symbols);
 	}
