@@ -22,7 +22,8 @@ set -e -o pipefail
 # Status 3 is "no verdict": a busy machine may give no other.
 whylate() { "$PYTHON" -m whylate "$@" || [ $? = 3 ]; }
 """
-AUTO_ANALYSIS = ROOT / "tests/recording/corpus/files/auto-analysis-tabs.txt"
+CORPUS = ROOT / "tests/recording/corpus/files"
+AUTO_ANALYSIS = CORPUS / "auto-analysis-tabs.txt"
 #: A page may take so long: its blocks run one after the other.
 LIMIT_S = 240
 
@@ -117,6 +118,9 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, boards: Path) ->
     }
     if page.name == "compare.md":
         make_materials(tmp_path, environment)
+    if page.name == "import-executions.md":
+        for name in ("lite-tracer-marks.csv", "do-local-timer-pmu.csv"):
+            (tmp_path / name.replace("-", "_")).write_bytes((CORPUS / name).read_bytes())
     if page.name == "import-trace.md":
         (tmp_path / "auto-analysis.txt").write_bytes(AUTO_ANALYSIS.read_bytes())
     for block in blocks:

@@ -16,6 +16,7 @@ import numpy as np
 import seeds
 from mutate import NUMBERS, mutate
 
+from whylate.recording.imported.executions.model import COUNTERS, MOST, Executions
 from whylate.recording.imported.model import MOST_ACTIVATIONS, MOST_NS, ImportedRun, InputError
 from whylate.recording.imported.numbers import Table
 from whylate.recording.imported.recording import About, ImportedRecording, read_imported
@@ -72,6 +73,22 @@ def table(chance: random.Random) -> bytes:
     return b"\n".join(rows) + b"\n"
 
 
+def executions(chance: random.Random) -> bytes:
+    """Return a table of executions with counters, in rows or in marks."""
+    names = ["cycles", "instructions", "l1i_stall", "stalls", "misses", "duration_us", "at_us",
+             "where", "execution", "note"]  # fmt: skip
+    heading = chance.sample(names, k=chance.randrange(2, len(names)))
+    places = chance.choice([["f+0x4", "f+0x8"], ["f", "g", "h"], ["start", "end"]])
+    totals = dict.fromkeys(heading, 0)
+    rows = [",".join(heading)]
+    for number in range(chance.choice([1, 2, 4, 10, 200])):
+        for name in totals:
+            totals[name] += chance.randrange(1000)
+        cells = totals | {"where": places[number % len(places)], "execution": number // 2}
+        rows.append(",".join(str(cells[name]) for name in heading))
+    return "\n".join(rows).encode() + b"\n"
+
+
 @dataclass
 class ImportsCase:
     """A file on disk, and its bytes."""
@@ -85,7 +102,7 @@ class ImportsCase:
         """Return a file."""
         where = chance.random()
         if where < 0.06:
-            data = table(chance)
+            data = table(chance) if chance.random() < 0.5 else executions(chance)
             return data if where < 0.03 else mutate(chance, data, self.files)
         data = chance.choice(self.traces if where < 0.06 + TRACES else self.files)
         if data.lstrip()[:1] in (b"{", b"[") and chance.random() < 0.6:
@@ -121,6 +138,8 @@ def check_importable(runs: list[Importable], size: int) -> None:
     for run in runs:
         if isinstance(run.data, Table):
             check_table(run.data, size)
+        elif isinstance(run.data, Executions):
+            check_executions(run.data, size)
         else:
             check_run(run.data, size)
         # What is not of the samples is from no file: one will do.
@@ -128,7 +147,7 @@ def check_importable(runs: list[Importable], size: int) -> None:
 
 
 def _limits(run: Importable) -> list[str]:
-    return [] if isinstance(run.data, Table) else ["p50<1ms", "max<1s", "over(1ms)<1/1s"]
+    return [] if not isinstance(run.data, ImportedRun) else ["p50<1ms", "max<1s", "over(1ms)<1/1s"]
 
 
 def check_table(read: Table, size: int) -> None:
@@ -136,6 +155,21 @@ def check_table(read: Table, size: int) -> None:
     assert 0 < len(read.values) <= size
     assert all(math.isfinite(value) and abs(value) <= 1e100 for value in read.values)
     assert not read.factors or len(read.factors) == len(read.values)
+
+
+def check_executions(read: Executions, size: int) -> None:
+    """Raise AssertionError for executions that cannot be."""
+    assert 0 < read.n <= size
+    assert read.having(COUNTERS)
+    for column in read.columns:
+        if column.name in read.texts:
+            assert read.texts[column.name].codes.size == read.n
+            continue
+        values = read.numbers[column.name]
+        assert values.size == read.n
+        assert np.isfinite(values).all()
+        assert (np.abs(values) <= MOST).all()
+        assert column.role == "time" or (values >= 0).all()
 
 
 def check_run(run: ImportedRun, size: int) -> None:
@@ -170,6 +204,11 @@ def check_kept(directory: Path, runs: list[Importable]) -> None:
             if isinstance(was, Table):
                 assert isinstance(kept.data, Table)
                 assert kept.data.values == was.values
+            elif isinstance(was, Executions):
+                assert isinstance(kept.data, Executions)
+                assert kept.data.columns == was.columns
+                for name, values in was.numbers.items():
+                    assert np.array_equal(kept.data.numbers[name], values)
             else:
                 assert isinstance(kept.data, ImportedRun)
                 now = kept.data

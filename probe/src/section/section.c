@@ -132,6 +132,7 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	    .end_program = -1,
 	    .user = {.fd = -1},
 	};
+	parts_init(&section->parts);
 	section->plan.config.row_mask = plan->rows - 1;
 	if (plan->kind == SECTION_USER) {
 		error = user_code_open(&section->user, plan->file, plan->begin, plan->end,
@@ -147,6 +148,9 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 						 : "");
 	else
 		error = find_hook(section, text);
+	/* Other keys than a thread say nothing of what ran meanwhile. */
+	if (!error && plan->config.key == PAIRED_BY_THREAD && !plan->is_empty)
+		parts_load(&section->parts, &section->fds);
 	if (error)
 		section_close(section);
 	return error;
@@ -177,9 +181,15 @@ static void close_links(struct section_links *links)
 
 int section_attach(struct section *section, char *text)
 {
-	/* Ends first: one whose beginning was not seen is left out. */
-	int error = attach_links(section, true);
+	int error = 0;
 
+	parts_attach(&section->parts);
+	/* Ends first: one whose beginning was not seen is left out. But programs at one tracepoint
+	 * run in the order in which they came. */
+	if (section->plan.is_empty && section->plan.kind == SECTION_TRACEPOINTS)
+		error = attach_links(section, false);
+	if (!error)
+		error = attach_links(section, true);
 	if (!error)
 		error = attach_links(section, false);
 	return error ? fail(text, error, "%s", strerror(error)) : 0;
@@ -194,6 +204,7 @@ void section_detach(struct section *section)
 {
 	close_links(&section->begin_links);
 	close_links(&section->end_links);
+	parts_detach(&section->parts);
 }
 
 void section_forget(struct section *section)
@@ -267,6 +278,7 @@ void section_close(struct section *section)
 	int *at = section->fds.at;
 
 	unload(section);
+	parts_unload(&section->parts);
 	if (section->cpus)
 		munmap(section->cpus, (section->cpus_size + PAGE - 1) / PAGE * PAGE);
 	if (section->owners)

@@ -15,6 +15,7 @@
 #include "section/bpf/layout.h"
 #include "section/user.h"
 #include "bpf/program.h"
+#include "parts.h"
 #include "wire/messages.h"
 
 /* What is timed, and how. Names are valid as long as the section. */
@@ -26,6 +27,7 @@ struct section_plan {
 	const char *file;  /* of user code */
 	uint16_t cpu_limit;
 	uint64_t rows; /* of each CPU; a power of two */
+	bool is_empty; /* nothing lies between the beginning and the end: see floor.h */
 	struct section_config config;
 };
 
@@ -46,6 +48,7 @@ struct section {
 	int end_program;
 	struct section_links begin_links;
 	struct section_links end_links;
+	struct section_part_links parts;
 	struct user_code user; /* of user code */
 	size_t element;
 	size_t cpus_size;

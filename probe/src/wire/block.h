@@ -9,8 +9,11 @@
 #include "leb128.h"
 #include "messages.h"
 
-/* The most that a row takes. */
-#define BLOCK_LONGEST_ROW (WIRE_MOST_COLUMNS * LEB128_LONGEST)
+/* block_longest_row - return the most bytes that a row takes */
+static inline size_t block_longest_row(enum wire_block block)
+{
+	return (size_t)wire_blocks[block].count * LEB128_LONGEST;
+}
 
 /* block_put - append a row; before: the row before it, of the first all zeros, which becomes this
  * row. Returns its bytes. */

@@ -165,6 +165,15 @@ enum execution_flag {
 	EXECUTION_COUNT = 3,
 };
 
+/* What is observed of a thread in a section: interrupts, switches, locks, page faults. */
+enum execution_part {
+	PART_INTERRUPTED = 1,
+	PART_SWITCHED = 2,
+	PART_LOCK = 4,
+	PART_FAULT = 8,
+	PART_COUNT = 9,
+};
+
 /* A load: not started, working, stopped by an error, or a command that ended by itself. */
 enum load_state {
 	LOAD_IDLE = 0,

@@ -57,6 +57,7 @@ enum wire_kind {
 	WIRE_APP_WAIT = 112,
 	WIRE_APP_ENDED = 86,
 	WIRE_SECTION_STARTED = 126,
+	WIRE_SECTION_FLOOR = 130,
 	WIRE_EXECUTIONS = 127,
 	WIRE_EXECUTION_BINS = 128,
 	WIRE_SECTION_RESULT = 129,
@@ -515,8 +516,21 @@ struct wire_app_ended {
 struct wire_section_started {
 	uint8_t hook;
 	uint32_t one_in;
+	uint8_t parts;
 	uint64_t tried_ns;
 	uint64_t tried;
+};
+
+/* section_floor - How long an empty section takes by the same hook; `after`: the run, and not
+ * before it. */
+struct wire_section_floor {
+	uint8_t after;
+	uint32_t executions;
+	uint64_t floor_ns;
+	uint64_t with_ns;
+	uint64_t without_ns;
+	int32_t error;
+	struct wire_bytes text;
 };
 
 /* executions - Executions of a section that are kept; `data`: a block executions. */

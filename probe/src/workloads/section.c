@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "activations/bins.h"
+#include "activations/thread_names.h"
 #include "bpf/kernel_btf.h"
 #include "clock.h"
 #include "recorder/flight.h"
+#include "section/floor.h"
 #include "section/section.h"
 #include "wire/block.h"
 #include "wire/send.h"
@@ -63,6 +65,7 @@ struct section_workload {
 	char end[WIRE_LONGEST_PLACE + 1];
 	char file[WIRE_LONGEST_PLACE + 1];
 	struct section_reader *readers; /* by CPU number */
+	struct thread_names names;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t shipped_ns;
@@ -87,9 +90,17 @@ static void put(struct section_workload *workload, uint16_t number, uint64_t ind
 		const struct section_row *row)
 {
 	struct section_reader *reader = &workload->readers[number];
-	const int64_t columns[WIRE_MOST_COLUMNS] = {(int64_t)(row->begin_ns - workload->start_ns),
-						    (int64_t)row->duration_ns, row->pid,
-						    row->flags | row->begin_cpu << 8};
+	const int64_t columns[WIRE_MOST_COLUMNS] = {
+	    (int64_t)(row->begin_ns - workload->start_ns),
+	    (int64_t)row->duration_ns,
+	    row->pid,
+	    row->flags | row->begin_cpu << 8,
+	    (int64_t)row->parts.interrupted_ns,
+	    (int64_t)row->parts.preempted_ns,
+	    (int64_t)row->parts.slept_ns,
+	    (int64_t)row->parts.lock_ns,
+	    (int64_t)row->parts.faults,
+	};
 
 	if (reader->count && reader->first + reader->count != index)
 		ship_block(workload, number);
@@ -101,7 +112,8 @@ static void put(struct section_workload *workload, uint16_t number, uint64_t ind
 	reader->length +=
 	    block_put(reader->data + reader->length, BLOCK_EXECUTIONS, columns, reader->before);
 	if (++reader->count == MOST_IN_BLOCK ||
-	    reader->length + BLOCK_LONGEST_ROW > sender_block_limit(workload->sender))
+	    reader->length + block_longest_row(BLOCK_EXECUTIONS) >
+		sender_block_limit(workload->sender))
 		ship_block(workload, number);
 }
 
@@ -136,6 +148,7 @@ static bool read_cpu(struct section_workload *workload, uint16_t number)
 		if (!sender_has_room(workload->sender, BLOCKS_ROOM))
 			return false;
 		put(workload, number, reader->next, &row);
+		thread_names_send(&workload->names, workload->sender, row.pid);
 		reader->seen++;
 	}
 	return true;
@@ -331,12 +344,22 @@ static int open_section(struct section_workload *workload, const struct wire_sec
 	error = workload->readers ? try_rate(workload, asked, started, text)
 				  : fail(text, ENOMEM, "no memory for rows");
 	if (!error)
-		error = section_attach(&workload->section, text);
-	if (!error)
 		return 0;
 	section_close(&workload->section);
 	free(workload->readers);
 	return error;
+}
+
+/* send_floor - measure how long an empty section takes, and send it */
+static void send_floor(struct section_workload *workload, bool after)
+{
+	struct section_floor floor;
+	char text[FAILURE_TEXT] = "";
+	int error = floor_measure(&workload->section, !after, &floor, text);
+
+	SEND(workload->sender, section_floor, SECTION_FLOOR, .after = after,
+	     .executions = floor.executions, .floor_ns = floor.floor_ns, .with_ns = floor.with_ns,
+	     .without_ns = floor.without_ns, .error = error, .text = wire_text(error ? text : ""));
 }
 
 static int start(struct workload *workload, const union wire_command *command)
@@ -359,10 +382,20 @@ static int start(struct workload *workload, const union wire_command *command)
 		free(state);
 		return error;
 	}
+	SEND(sender, section_started, SECTION_STARTED, .hook = started.hook,
+	     .one_in = started.one_in, .parts = state->section.parts.observed,
+	     .tried_ns = started.tried_ns, .tried = started.tried);
+	send_floor(state, false);
+	error = section_attach(&state->section, workload->text);
+	if (error) {
+		section_close(&state->section);
+		free(state->readers);
+		sender_unspool(sender);
+		free(state);
+		return error;
+	}
 	state->start_ns = state->shipped_ns = clock_ns();
 	state->end_ns = state->start_ns + asked->duration_ns;
-	SEND(sender, section_started, SECTION_STARTED, .hook = started.hook,
-	     .one_in = started.one_in, .tried_ns = started.tried_ns, .tried = started.tried);
 	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++)
 		SEND(sender, cpu_started, CPU_STARTED, .cpu = i, .start_ns = state->start_ns,
 		     .end_ns = state->end_ns);
@@ -401,6 +434,7 @@ static void send_results(struct section_workload *workload)
 
 static void end(struct section_workload *workload)
 {
+	send_floor(workload, true);
 	for (uint16_t i = 0; i < workload->section.plan.cpu_limit; i++)
 		ship_block(workload, i);
 	sender_unspool(workload->sender);

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
               help="Numbers: the heading or the number of the column; the name of a run, of "
               "several in a file.")  # fmt: skip
 @click.option(
-    "--unit", default="", metavar="TEXT", help="The unit of numbers, or of a histogram's latencies."
+    "--unit",
+    default="",
+    metavar="TEXT",
+    help="The unit of numbers, or of a time that a heading has without.",
 )
 @json_option
 def command(
@@ -41,6 +44,8 @@ def command(
     fio's JSON, a histogram as a table (latency_us,count).
     Numbers: one a line or a column of a table, as ministat takes them, perf stat (printed, -x, -j),
     hyperfine, Google Benchmark, go test -bench, function_graph, lmbench's lat_ctx.
+    Executions of a piece of code: a table whose headings name counters, a row each
+    (duration_ns,cycles,instructions,l1i_stall,where).
     Any of them may be quoted in a mail, indented, or in a block of Markdown.
 
     Several runs of a file become a recording each. What a file does not have (order, overflow,
@@ -64,10 +69,15 @@ def command(
 
 
 def _print(path: Path, run: Importable) -> None:
+    from whylate.recording.imported.executions.model import COUNTERS, Executions
     from whylate.recording.imported.model import ImportedRun
 
     data = run.data
-    if not isinstance(data, ImportedRun):
+    if isinstance(data, Executions):
+        noun = "row" if data.n == 1 else "rows"
+        counters = ", ".join(column.name for column in data.having(COUNTERS))
+        what = f"{format_count(data.n)} {noun} of {plain(counters, 100)}"
+    elif not isinstance(data, ImportedRun):
         noun = "value" if len(data.values) == 1 else "values"
         what = f"{format_count(len(data.values))} {noun}"
     elif data.n is None:

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from whylate.compare.runs import Run, imported_run, imported_runs, read_run
+from whylate.recording.imported.executions.model import Executions
 from whylate.recording.imported.model import ImportedRun, InputError
 from whylate.recording.imported.numbers import Table, UnknownError, read_table
 from whylate.recording.imported.recording import NAME, is_imported, read_imported
+from whylate.recording.imported.rows import list_text
 from whylate.recording.imported.unread import raise_if_known
+from whylate.summary.executions import count_executions
 
 _MARKS = ("manifest.json", "journal", NAME)
 
@@ -85,9 +88,23 @@ def read_source(path: Path, column: str | None = None, unit: str = "") -> Source
     if isinstance(imported.data, ImportedRun):
         about = imported.about
         return Source((imported_run(str(path), imported.data, about.sha256, about.run),))
+    if isinstance(imported.data, Executions):
+        table = _counter(path, imported.data, column)
+        return Source(table=table, unit=table.unit)
     if column is not None and not imported.data.is_called(column):
         raise InputError(f"{path} has one column alone, {imported.data.name!r}")
     return Source(table=imported.data, unit=imported.about.unit)
+
+
+def _counter(path: Path, executions: Executions, name: str | None) -> Table:
+    """Return a column of executions as numbers, of marks the differences; raises InputError."""
+    counted = count_executions(executions, str(path))
+    chosen = next((column for column in counted.columns if column.name == name), None)
+    if chosen is None:
+        names = list_text(list(counted.values))
+        raise InputError(f"{path} has executions with counters: choose one with --column ({names})")
+    values = tuple(counted.values[chosen.name].tolist())
+    return Table(path, chosen.name, values, tool=executions.tool, unit=chosen.unit)
 
 
 def _table(path: Path, column: str | None) -> Table:

@@ -85,7 +85,7 @@ def _decoder(directory: Path, opening: Opening, files: contextlib.ExitStack) -> 
     sink, recorder = None, None
     if plan.activations is not None:
         app = not plan.is_scheduled
-        sink = files.enter_context(samples_writer(directory, app=app)).rows
+        sink = files.enter_context(samples_writer(directory, app=app, parts=plan.has_parts)).rows
     if plan.recorder is not None:
         windows = files.enter_context(windows_writer(directory))
         machine = {"armv7": "armv7l"}.get(opening.probe_arch, opening.probe_arch)
@@ -204,9 +204,11 @@ def _probe_report(
 
 def _thread_names(decoder: JournalDecoder) -> list[ThreadName]:
     """Return the names of a watched program's threads, as far as they are known."""
-    if decoder.recorder is None or decoder.activations is None:
+    if decoder.activations is None:
         return []
-    named = decoder.recorder.process_names(decoder.activations.threads)
+    named = dict(decoder.activations.names)
+    if decoder.recorder is not None:
+        named |= decoder.recorder.process_names(decoder.activations.threads)
     return [ThreadName(pid, name) for pid, name in sorted(named.items())]
 
 

@@ -78,6 +78,11 @@ class RunPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return self.activations is not None and self.activations.is_scheduled
 
     @property
+    def has_parts(self) -> bool:
+        """Whether rows are executions, of which more is known than their duration."""
+        return self.activations is not None and self.activations.has_parts
+
+    @property
     def target(self) -> Target | None:
         """The program that is watched; None: none is."""
         return self.activations.target if self.activations is not None else None

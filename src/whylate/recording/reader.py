@@ -21,6 +21,7 @@ from whylate.recording.manifest import SCHEMA_VERSION, Manifest
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.samples import Activations, CpuSamples, Numbered
 from whylate.recording.store import journal
+from whylate.recording.store.executions import ExecutionFile
 from whylate.recording.store.repetitions import read_repetitions
 from whylate.recording.store.samples import NAME
 from whylate.recording.store.samples_reader import read_numbered, read_samples, read_series
@@ -65,6 +66,13 @@ class Recording:
         path, activations = self._samples_file()
         app = not activations.is_scheduled
         return read_numbered(path, self.manifest.cpus, activations.interval_ns, app=app)
+
+    @property
+    def executions(self) -> ExecutionFile | None:
+        """What is known of each execution of a section; None of another workload."""
+        if not self.manifest.plan.has_parts:
+            return None
+        return ExecutionFile(self._samples_file()[0])
 
     def _samples_file(self) -> tuple[Path, ActivationWorkload]:
         activations = self.manifest.plan.activations

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from whylate.recording.bounds import Count, Cpu, TimeNs
 from whylate.recording.waits import WaitBin
-from whylate.wire.constants import MOST_ONE_IN, WAIT_BINS, SectionHook
+from whylate.wire.constants import MOST_ONE_IN, WAIT_BINS, ExecutionPart, SectionHook
 
 HookName = Literal["fentry", "kprobe", "tracepoint", "uprobe"]
 #: By the number that the probe sends.
@@ -19,6 +19,15 @@ HOOKS: dict[int, HookName] = {
     SectionHook.KPROBE: "kprobe",
     SectionHook.TRACEPOINT: "tracepoint",
     SectionHook.UPROBE: "uprobe",
+}
+
+PartName = Literal["interrupts", "switches", "locks", "page faults"]
+#: What is observed, by the bit that the probe sends.
+OBSERVED: dict[ExecutionPart, PartName] = {
+    ExecutionPart.INTERRUPTED: "interrupts",
+    ExecutionPart.SWITCHED: "switches",
+    ExecutionPart.LOCK: "locks",
+    ExecutionPart.FAULT: "page faults",
 }
 
 
@@ -59,16 +68,35 @@ class SectionAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.entries == sum(parts)
 
 
+class SectionFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How long an empty section takes by the same hook, before the run or after it.
+
+    floor_ns: the median of so many executions. with_ns, without_ns: the median call of empty code
+    with hooks and without, in blocks that take turns; 0: not measured. why: why nothing is known.
+    """
+
+    executions: Count
+    floor_ns: TimeNs
+    with_ns: TimeNs
+    without_ns: TimeNs
+    why: str = ""
+
+
 class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How the executions of a run were timed, and what became of all of them.
 
-    one_in: of so many executions one was drawn, and has a row. tried: executions in tried_ns before
-    the start. account None: the run broke before its end.
+    one_in: of so many executions one was drawn, and has a row. observed: what is known of threads
+    in the section. tried: executions in tried_ns before the start. account None: the run broke
+    before its end.
     """
 
     hook: HookName
+    observed: list[PartName] = []
     one_in: Annotated[int, Meta(ge=1, le=MOST_ONE_IN)]
     tried_ns: TimeNs
     tried: Count
     account: SectionAccount | None = None
     cpus: list[CpuBins] = []
+    #: None where the run broke before.
+    floor_before: SectionFloor | None = None
+    floor_after: SectionFloor | None = None

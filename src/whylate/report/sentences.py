@@ -13,9 +13,9 @@ from whylate.summary import model
 from whylate.summary.model import (
     AddedFigure,
     Estimate,
-    Exceedance,
     Figures,
     ObserverEffect,
+    SectionFigures,
     Summary,
     ThreadFigures,
 )
@@ -33,7 +33,11 @@ def accounting(summary: Summary) -> str:
 
 def accounting_noun(summary: Summary) -> str:
     """Name what is counted: a program has wakeups, but no schedule of expected ones."""
-    return "expected" if summary.scheduled else "wakeups"
+    if summary.section is not None and summary.section.one_in > 1:
+        return f"of 1 in {format_count(summary.section.one_in)} executions"
+    if summary.scheduled:
+        return "expected"
+    return summary.counted if summary.section is not None else "wakeups"
 
 
 def accounting_sum(summary: Summary) -> str:
@@ -66,7 +70,8 @@ def workload(summary: Summary) -> str:
     short = summary.elapsed_ns < 0.99 * summary.planned_ns
     time = f"{elapsed} of {planned} planned" if short else planned
     if not summary.scheduled:
-        return f"wakeups of {summary.program}, {time}"
+        what = summary.counted if summary.section is not None else "wakeups"
+        return f"{what} of {summary.subject}, {time}"
     cpus = len(summary.per_cpu)
     where = f"on {cpus} CPUs" if cpus != 1 else f"on CPU {summary.per_cpu[0].cpu}"
     how = (
@@ -83,6 +88,47 @@ def event_lines(summary: Summary) -> list[str]:
         for event in summary.events
     )
     return [f"counted per activation: {counts}"] if counts else []
+
+
+def section_lines(summary: Summary) -> list[str]:
+    """Account for every entry into a section, and name what timed it; of others nothing."""
+    section = summary.section
+    if section is None:
+        return []
+    lines = [f"timed by {plain(section.hook, 20)}{_floor(section)}"]
+    account = section.account
+    if account is not None:
+        parts = [f"{format_count(account.returned)} returned"]
+        parts += [
+            f"{format_count(count)} {what}"
+            for count, what in (
+                (account.in_flight, "in flight at the end"),
+                (account.left, "left without a return"),
+                (account.too_deep, "nested too deep"),
+                (account.no_room, "without room"),
+            )
+            if count
+        ]
+        sign = "=" if account.closes else "≠"
+        lines.insert(0, f"{format_count(account.entries)} entries {sign} {' + '.join(parts)}")
+    return lines
+
+
+def _floor(section: SectionFigures) -> str:
+    """Say how long an empty section takes by that hook, and what it adds to its callers."""
+    before, after = section.floor_before, section.floor_after
+    if before is None:
+        return ""
+    if before.why:
+        return f"; how long an empty section takes is not known: {plain(before.why, 300)}"
+    text = f", by which an empty section takes {format_ns(before.floor_ns)}"
+    if after is not None and not after.why:
+        text += f" (after the run {format_ns(after.floor_ns)})"
+    text += ": that is in every duration"
+    if before.without_ns:
+        added = before.with_ns - before.without_ns
+        text += f"; a call takes {format_ns(added)} longer with the hooks"
+    return text
 
 
 def observer_lines(summary: Summary) -> list[str]:
@@ -134,31 +180,40 @@ def hit_lines(hits: Sequence[HitReport]) -> list[str]:
     return [f"{plain(hit.name, 300)}: {hit_text(hit)}" for hit in hits]
 
 
-def unseen_bound(exceedance: Exceedance) -> str:
-    """Bound how often a latency above the largest one comes."""
+def unseen_bound(summary: Summary) -> str:
+    """Bound how often a latency above the largest one comes, or a longer duration."""
+    exceedance = summary.exceedance
     if exceedance.above_ns is None or exceedance.once_in_s is None:
         reason = plain(exceedance.reason or "the run is too short", 300)
-        return f"No bound above the largest latency: {reason}."
+        return f"No bound above the largest {summary.quantity}: {reason}."
+    longer = "stalls" if summary.quantity == "latency" else summary.counted
     text = (
         f"Nothing above {format_ns(exceedance.above_ns)} was seen. With 95 % confidence, longer "
-        f"stalls come less often than once in {format_seconds(exceedance.once_in_s)}"
+        f"{longer} come less often than once in {format_seconds(exceedance.once_in_s)}"
     )
     if exceedance.fraction is not None and exceedance.fraction < 1:
         one_in = format_count(int(1 / exceedance.fraction))
-        text += f" and delay fewer than 1 activation in {one_in}"
+        text += (
+            f" and delay fewer than 1 activation in {one_in}"
+            if summary.quantity == "latency"
+            else f" and are fewer than 1 in {one_in}"
+        )
     return f"{text}."
 
 
-def unseen_bound_basis(exceedance: Exceedance) -> str | None:
+def unseen_bound_basis(summary: Summary) -> str | None:
     """Return what `unseen_bound` rests on: effective samples and extremal index."""
+    exceedance = summary.exceedance
     if exceedance.effective_n is None or exceedance.above_ns is None:
         return None
     text = f"{format_count(round(exceedance.effective_n))} effective samples"
     if exceedance.extremal_index is not None:
         text += f" (extremal index {exceedance.extremal_index:.2g})"
+    late = "late activations" if summary.quantity == "latency" else f"long {summary.counted}"
+    share = "activations" if summary.quantity == "latency" else summary.counted
     return (
-        f"The share of activations is below 3 in {text}: "
-        "late activations come in clusters, and a cluster counts once."
+        f"The share of {share} is below 3 in {text}: "
+        f"{late} come in clusters, and a cluster counts once."
     )
 
 

@@ -12,6 +12,8 @@ from whylate.summary.verdicts import overall
 
 #: Version of the objects' keys; keys are only added within one version.
 JSON_VERSION = 1
+#: Fields of a section alone.
+_OF_SECTIONS = ("section", "counted", "quantity", "subject")
 #: Fields of a benchmark that are for people.
 _SHOWN = frozenset(
     ("title", "common", "counts_per", "context", "conditions", "notes", "models", "curves")
@@ -25,6 +27,10 @@ def to_json(summary: Summary) -> dict[str, Any]:
     """
     document = _head("whylate-summary", overall(summary.requirements, summary.trust), summary)
     app = summary.app
+    if summary.section is None:
+        # They say nothing of other workloads.
+        for name in _OF_SECTIONS:
+            del document[name]
     together = _figures(document.pop("together"))
     del together["cpu"]
     return document | {

@@ -158,7 +158,7 @@ def _firmware(manifest: Manifest) -> Iterator[Caution]:
 
 
 def _rivals(manifest: Manifest) -> Iterator[Caution]:
-    if manifest.plan.target is not None:
+    if not manifest.plan.is_scheduled:
         # `whylate explain` names what runs before a program's threads.
         return
     priority = manifest.plan.workload.priority

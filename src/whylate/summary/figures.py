@@ -34,10 +34,12 @@ def figures(
     ordered: Ordered,
     cpu: int | None,
     stages: Mapping[str, StageFigures],
+    counted: str = "activations",
 ) -> Figures:
     """Summarise these series: quantiles with intervals, the maximum, the accounting.
 
-    cpu: None for all CPUs together. `ordered` holds the latencies of `series`.
+    cpu: None for all CPUs together. `ordered` holds the latencies of `series`. counted: what they
+    are.
     """
     return Figures(
         cpu=cpu,
@@ -46,25 +48,28 @@ def figures(
         overrun=sum(account.overrun for account in accounts),
         dropped=sum(account.dropped for account in accounts),
         min_ns=ordered.at_least(0) if ordered.n else None,
-        latency_ns=estimates(series, ordered),
+        latency_ns=estimates(series, ordered, counted=counted),
         stages=dict(stages),
     )
 
 
 def estimates(
-    series: Sequence[CpuSeries], ordered: Ordered, most: Sequence[CpuSeries] | None = None
+    series: Sequence[CpuSeries],
+    ordered: Ordered,
+    most: Sequence[CpuSeries] | None = None,
+    counted: str = "activations",
 ) -> dict[str, Estimate]:
     """Return every quantile that is printed, and the maximum; each is given or has its reason.
 
     most: as for whylate.stats.run.quantiles.estimate_quantile.
     """
     if ordered.n == 0:
-        nothing = Estimate(None, None, None, reason="no activation was recorded")
+        nothing = Estimate(None, None, None, reason=f"no {counted[:-1]} was recorded")
         return dict.fromkeys((*QUANTILES, "max"), nothing)
     blocks = time_blocks(series, block_count(max(cpu.size for cpu in series)))
     by_name = {
         name: _estimate(
-            name, estimate_quantile(ordered, series, blocks, q, most=most), ordered, series
+            name, estimate_quantile(ordered, series, blocks, q, most=most), ordered, series, counted
         )
         for name, q in QUANTILES.items()
     }
@@ -75,13 +80,13 @@ def estimates(
 
 
 def _estimate(
-    name: str, quantile: Quantile, ordered: Ordered, series: Sequence[CpuSeries]
+    name: str, quantile: Quantile, ordered: Ordered, series: Sequence[CpuSeries], counted: str
 ) -> Estimate:
     reason = None
     if quantile.lacking == "few" and quantile.needed_n is not None:
         reason = (
-            f"{name} needs {EXCEEDANCES} activations beyond it, that is "
-            f"{format_count(quantile.needed_n)} activations ({_long(quantile.needed_n, series)}); "
+            f"{name} needs {EXCEEDANCES} {counted} beyond it, that is "
+            f"{format_count(quantile.needed_n)} {counted} ({_long(quantile.needed_n, series)}); "
             f"there are {format_count(ordered.n)}"
         )
     elif quantile.lacking == "dependent" and quantile.needed_n is not None:
@@ -116,11 +121,12 @@ def _rounded_up(count: int) -> int:
     return -(-count // step) * step
 
 
-def exceedance(bound: NoExceedance) -> Exceedance:
+def exceedance(bound: NoExceedance, counted: str = "activations") -> Exceedance:
     """Return the summary's bound above the largest latency."""
+    late = "the latest activations" if counted == "activations" else f"the longest {counted}"
     reasons = {
-        "none": "no activation was recorded",
-        "clusters": "the latest activations came in too few separate episodes; measure longer",
+        "none": f"no {counted[:-1]} was recorded",
+        "clusters": f"{late} came in too few separate episodes; measure longer",
         "overrun": (
             "the latest activation is an overrun, known only to be later than "
             f"{format_short_ns(bound.above_ns or 0)}; a longer --interval measures it in full"
@@ -142,12 +148,14 @@ def thread_count(series: Sequence[Activations]) -> int:
     return _worst(series)[0].size
 
 
-def slowest_threads(manifest: Manifest, series: Sequence[Activations]) -> list[ThreadFigures]:
+def slowest_threads(
+    manifest: Manifest, series: Sequence[Activations], counted: str = "activations"
+) -> list[ThreadFigures]:
     """Return the figures of the threads with the longest latencies, the longest first."""
     pids, worst_ns = _worst(series)
     slowest = np.lexsort((pids, -worst_ns))[:MOST_THREADS]
     names = {thread.pid: thread.name for thread in manifest.threads}
-    return [_thread_figures(pid, names.get(pid), series) for pid in pids[slowest].tolist()]
+    return [_thread_figures(pid, names.get(pid), series, counted) for pid in pids[slowest].tolist()]
 
 
 def _worst(series: Sequence[Activations]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -164,7 +172,9 @@ def _worst(series: Sequence[Activations]) -> tuple[NDArray[np.int32], NDArray[np
     return np.array(threads, np.int32), np.array([worst[pid] for pid in threads], np.int64)
 
 
-def _thread_figures(pid: int, name: str | None, series: Sequence[Activations]) -> ThreadFigures:
+def _thread_figures(
+    pid: int, name: str | None, series: Sequence[Activations], counted: str
+) -> ThreadFigures:
     own = [cpu.of_thread(pid) for cpu in series]
     ordered = merge_ordered([sort_series(cpu) for cpu in own])
     return ThreadFigures(
@@ -172,5 +182,5 @@ def _thread_figures(pid: int, name: str | None, series: Sequence[Activations]) -
         name=name,
         seen=ordered.n,
         min_ns=ordered.at_least(0),
-        latency_ns=estimates(own, ordered),
+        latency_ns=estimates(own, ordered, counted=counted),
     )

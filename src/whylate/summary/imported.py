@@ -11,11 +11,17 @@ import msgspec
 import numpy as np
 
 from whylate.quantities import format_count, format_short_ns
+from whylate.recording.imported.executions.model import Executions
 from whylate.recording.imported.model import ImportedRun
 from whylate.recording.imported.recording import About, ImportedRecording
 from whylate.stats.limits import binomial_limits
 from whylate.stats.run.ordered import Ordered, order_counted
 from whylate.stats.run.quantiles import EXCEEDANCES
+from whylate.summary.executions import (
+    ExecutionsSummary,
+    count_executions,
+    summarize_executions,
+)
 from whylate.summary.model import QUANTILES, Estimate, Requirement
 from whylate.summary.requirements import LatencyLimit, RateLimit, parse_requirement
 
@@ -56,9 +62,11 @@ class NumbersSummary(msgspec.Struct, frozen=True):
 
 def summarize_imported(
     imported: ImportedRecording, requirements: Sequence[str] = ()
-) -> ImportedSummary | NumbersSummary:
-    """Return what is known; limits are of latencies, and of numbers none is judged."""
+) -> ImportedSummary | NumbersSummary | ExecutionsSummary:
+    """Return what is known; limits are of latencies, and of all else none is judged."""
     data = imported.data
+    if isinstance(data, Executions):
+        return summarize_executions(imported, count_executions(data, str(imported.directory)))
     if not isinstance(data, ImportedRun):
         values = np.array(data.values)
         return NumbersSummary(

@@ -9,6 +9,7 @@ import msgspec
 
 from whylate.recording.manifest import CrashReport, HitReport, LoadReport
 from whylate.recording.plan import FaultPlan
+from whylate.recording.sections import SectionAccount, SectionFloor
 from whylate.recording.workloads.app import Target
 
 #: The quantiles that are printed and that requirements may name.
@@ -137,6 +138,60 @@ class EventFigures(msgspec.Struct, frozen=True):
     per_cpu: dict[int, int]
 
 
+class ExecutionClassFigures(msgspec.Struct, frozen=True):
+    """Executions that took longer, mostly for one reason (whylate.stats.executions.parts).
+
+    share: of the excess of all longer executions, spent so, with its interval at 95 %; low and high
+    are None where nothing bounds it. count: executions of the class. longest_ns: the longest of
+    them, on that CPU, with that number, in that thread; None of none.
+    """
+
+    name: str
+    share: float
+    low: float | None
+    high: float | None
+    count: int
+    longest_ns: int | None
+    cpu: int | None
+    number: int | None
+    pid: int | None
+
+
+class LongerFigures(msgspec.Struct, frozen=True):
+    """Why some executions took longer than most.
+
+    above_ns: longer is what took more. count: longer executions, of so many that have a row.
+    excess_ns: what they took beyond the mean of the others, all together. classes: the largest
+    share first; none where there is nothing to compare. not_observed: what is not known of threads.
+    """
+
+    above_ns: int
+    count: int
+    of: int
+    excess_ns: int
+    classes: list[ExecutionClassFigures]
+    not_observed: list[str]
+
+
+class SectionFigures(msgspec.Struct, frozen=True):
+    """How executions of a section were timed, and what became of all of them.
+
+    hook: what ran where it begins and ends. one_in: of so many executions one was drawn: the
+    quantiles are of those. account: None where the run broke before its end. longest_ns: all
+    executions took less; None where none returned.
+    """
+
+    hook: str
+    one_in: int
+    account: SectionAccount | None
+    longest_ns: int | None
+    #: How long an empty section takes, before the run and after it.
+    floor_before: SectionFloor | None = None
+    floor_after: SectionFloor | None = None
+    #: None where no execution has a row.
+    longer: LongerFigures | None = None
+
+
 class AddedFigure(msgspec.Struct, frozen=True):
     """What the recorder adds to a quantile: with it and without, ns, their difference and ratio.
 
@@ -247,13 +302,21 @@ class Summary(RecordingSummary, frozen=True, kw_only=True):
     wakeups_without_wait: int = 0
     #: None where the recorder stayed attached, or nothing was recorded.
     observer: ObserverEffect | None = None
+    #: None of another workload.
+    section: SectionFigures | None = None
+    #: What a row is of: activations, or executions of a section; and what is measured of each: its
+    #: latency, or its duration.
+    counted: str = "activations"
+    quantity: str = "latency"
+    #: Which program was watched, or which section timed; empty of another workload.
+    subject: str = ""
 
     @property
     def scheduled(self) -> bool:
         """Whether activations come at planned times, so that some may be overrun."""
-        return self.app is None
+        return self.app is None and self.section is None
 
     @property
-    def program(self) -> str:
-        """Which program was watched; empty of another workload."""
-        return self.app.description if self.app else ""
+    def worst(self) -> str:
+        """What the largest latency, or duration, is called."""
+        return "worst" if self.quantity == "latency" else "longest"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import Activations
+from whylate.recording.store.executions import ExecutionFile
 from whylate.stats.run.drift import trend_tests
 from whylate.stats.run.extremes import estimate_extremal_index, no_exceedance
 from whylate.stats.run.ordered import merge_ordered, sort_series
@@ -16,6 +17,7 @@ from whylate.summary.figures import exceedance, figures, slowest_threads, thread
 from whylate.summary.model import EventFigures, Summary
 from whylate.summary.observer import observer_cautions, observer_effect
 from whylate.summary.requirements import parse_requirement
+from whylate.summary.sections import section_cautions, section_figures, without_all_rows
 from whylate.summary.stages import stage_figures
 from whylate.summary.switching import switching_cautions
 from whylate.summary.trust import assess
@@ -30,14 +32,19 @@ def summarize(
     manifest: Manifest,
     recording_name: str,
     requirements: Sequence[str] = (),
+    executions: ExecutionFile | None = None,
 ) -> Summary:
     """Compute everything that is printed of one recording.
 
-    samples: one entry a CPU, in any order; none at all is allowed. Every figure is given or
-    refused with a reason; a run that may not be judged is summarised all the same, and has no
-    trust. Raises RequirementError for an invalid requirement.
+    samples: one entry a CPU, in any order; none at all is allowed. executions: of a section. Every
+    figure is given or refused with a reason; a run that may not be judged is summarised all the
+    same, and has no trust. Raises RequirementError for an invalid requirement.
     """
     demands = [parse_requirement(text) for text in requirements]
+    workload = manifest.plan.activations
+    if workload is None:
+        raise ValueError("the recording has no activations")
+    counted = workload.counted
     series = sorted(samples, key=lambda cpu: cpu.cpu)
     stages = stage_figures(attached_only(manifest, series))
     ordered = [sort_series(cpu) for cpu in series]
@@ -52,18 +59,17 @@ def summarize(
                 merge_ordered([ordered[number] for number in own]),
                 cpu,
                 stages.get(cpu, {}),
+                counted,
             )
         )
     everything = merge_ordered(ordered)
-    together = figures(manifest.cpus, series, everything, None, stages.get(None, {}))
+    together = figures(manifest.cpus, series, everything, None, stages.get(None, {}), counted)
     of_episodes = estimate_extremal_index(everything, series, "episodes")
     unseen = no_exceedance(
         everything, series, estimate_extremal_index(everything, series), of_episodes
     )
     assessment = assess(manifest, series)
-    workload, until = manifest.plan.activations, manifest.plan.until
-    if workload is None:
-        raise ValueError("the recording has no activations")
+    until = manifest.plan.until
     evidence = Evidence(
         together, series, of_episodes, assessment, until.limit_ns if until is not None else None
     )
@@ -71,6 +77,7 @@ def summarize(
     end_ns = max((account.end_ns for account in manifest.cpus), default=0)
     moved = trend_tests(everything, series)
     observer = observer_effect(manifest, series)
+    section = section_figures(manifest, executions, together.latency_ns["p50"].value)
     return Summary(
         **describe_recording(manifest, recording_name),
         interval_ns=workload.interval_ns,
@@ -80,10 +87,11 @@ def summarize(
         trust=assessment.trust,
         together=together,
         per_cpu=per_cpu,
-        exceedance=exceedance(unseen),
+        exceedance=without_all_rows(section) or exceedance(unseen, counted),
         warnings=[
             *cautions(manifest, moved, [cpu.cpu for cpu in series]),
             *observer_cautions(observer),
+            *section_cautions(section),
             *switching_cautions(manifest, series, everything, together),
         ],
         requirements=[judge(demand, evidence) for demand in demands],
@@ -96,10 +104,14 @@ def summarize(
         app=manifest.plan.target,
         threads=thread_count(series),
         events=_events(manifest),
-        per_thread=slowest_threads(manifest, series),
+        per_thread=slowest_threads(manifest, series, counted),
         waits=wait_figures(manifest),
         wakeups_without_wait=wakeups_without_wait(manifest),
         observer=observer,
+        section=section,
+        counted=counted,
+        quantity=workload.quantity,
+        subject=workload.subject,
     )
 
 

@@ -9,6 +9,7 @@ from whylate.quantities import format_count
 from whylate.recording.manifest import CpuAccount, LoadReport, Manifest
 from whylate.recording.plan import LoadPlan
 from whylate.recording.samples import Activations
+from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.summary.model import Trust
 
 
@@ -52,6 +53,8 @@ def _measuring(manifest: Manifest) -> Iterator[str]:
             why = (why or "the probe gave no reason").rstrip(".")
             yield f"The recorder did not run, and only it sees a program's wakeups: {why}."
         return
+    if not manifest.plan.is_scheduled:
+        return
     accounts = manifest.cpus
     planned = manifest.plan.workload.priority
     if not_fifo := [account for account in accounts if account.policy != "fifo"]:
@@ -91,27 +94,34 @@ def _accounts(manifest: Manifest, samples: Sequence[Activations]) -> Iterator[st
     planned = set(manifest.plan.measured_cpus)
     missing = sorted(planned - {cpu.cpu for cpu in samples if cpu.size})
     # A CPU on which no thread of a watched program woke is not missing.
-    if manifest.plan.target is None and missing and len(missing) < len(planned):
+    if manifest.plan.is_scheduled and missing and len(missing) < len(planned):
         yield f"No samples of CPU {_numbers(missing)}, which was to be measured."
 
 
 def _losses(manifest: Manifest, samples: Sequence[Activations]) -> Iterator[str]:
-    target = manifest.plan.target
-    if not any(cpu.size for cpu in samples):
-        yield (
-            "No activation was recorded: measure for longer than a few intervals."
-            if target is None
-            else f"No wakeup of {target.description} was recorded: is it the right program, "
-            "and did it run?"
-        )
-    if dropped := sum(account.dropped for account in manifest.cpus):
+    workload = manifest.plan.activations
+    if workload is not None and not any(cpu.size for cpu in samples):
+        yield _nothing(workload)
+    if workload is not None and (dropped := sum(account.dropped for account in manifest.cpus)):
         expected = sum(account.expected for account in manifest.cpus)
-        less = " or with a longer --interval" if target is None else ""
+        fewer = f" or {workload.for_fewer}" if workload.for_fewer else ""
         yield (
-            f"{format_count(dropped)} of {format_count(expected)} activations were dropped: "
-            f"measure again, for a shorter time{less}."
+            f"{format_count(dropped)} of {format_count(expected)} {workload.counted} were "
+            f"dropped: measure again, for a shorter time{fewer}."
         )
     yield from _endings(manifest)
+
+
+def _nothing(workload: ActivationWorkload) -> str:
+    """Return why nothing at all was recorded."""
+    what = workload.subject
+    if workload.is_scheduled:
+        return "No activation was recorded: measure for longer than a few intervals."
+    if workload.target is not None:
+        return f"No wakeup of {what} was recorded: is it the right program, and did it run?"
+    return (
+        f"No execution of {what} returned: does this code run on the board, and beside which load?"
+    )
 
 
 def _endings(manifest: Manifest) -> list[str]:

@@ -15,6 +15,9 @@ from whylate.wire.samples import Rows
 
 #: What made a thread due, by the number that the probe sends.
 ORIGINS = ("?", *(origin.name.lower() for origin in RecorderOrigin))
+#: What is known of an execution beside its duration: the CPU on which it began, its times in parts,
+#: ns, and its page faults (block executions of schema/wire.toml).
+PARTS = ("begin_cpu", "interrupted_ns", "preempted_ns", "slept_ns", "lock_ns", "faults")
 #: The kernel gives no process a larger number (PID_MAX_LIMIT).
 MAX_PID = 1 << 22
 
@@ -24,12 +27,13 @@ class Threads:
     """Whose the activations of a block are, and what made them due.
 
     pid: int32, shape (n,). due_ns: int64, shape (n,), in any order. origin: int8, shape (n,), an
-    index into ORIGINS.
+    index into ORIGINS. parts: of executions, int64, shape (n, len(PARTS)).
     """
 
     pid: NDArray[np.int32]
     due_ns: NDArray[np.int64]
     origin: NDArray[np.int8]
+    parts: NDArray[np.int64] | None = None
 
 
 def decode_app_samples(block: Samples) -> Rows:

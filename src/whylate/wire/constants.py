@@ -163,6 +163,15 @@ class ExecutionFlag(IntFlag):
     MOVED = 2
 
 
+class ExecutionPart(IntFlag):
+    """What is observed of a thread in a section: interrupts, switches, locks, page faults."""
+
+    INTERRUPTED = 1
+    SWITCHED = 2
+    LOCK = 4
+    FAULT = 8
+
+
 class LoadState(IntEnum):
     """A load: not started, working, stopped by an error, or a command that ended by itself."""
 
@@ -395,6 +404,11 @@ BLOCKS = {
     ),
     "executions": (
         "step",
+        "plain",
+        "plain",
+        "plain",
+        "plain",
+        "plain",
         "plain",
         "plain",
         "plain",

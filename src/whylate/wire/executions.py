@@ -22,13 +22,12 @@ _FLAGS = int(ExecutionFlag.DRAWN | ExecutionFlag.MOVED)
 class ExecutionRows:
     """Executions of a block. rows: as of activations, latency_ns is the duration.
 
-    threads: the thread in which each ended, and when it began. begin_cpu: uint16, shape (n,).
-    flags: uint8, shape (n,), ExecutionFlag.
+    threads: the thread in which each ended, when it began, and its parts. flags: uint8, shape (n,),
+    ExecutionFlag.
     """
 
     rows: Rows
     threads: Threads
-    begin_cpu: NDArray[np.uint16]
     flags: NDArray[np.uint8]
 
 
@@ -37,32 +36,30 @@ def decode_executions(block: Executions, start_ns: int) -> ExecutionRows:
 
     Raises WireError for data that is not just so many, and for what no board can have seen.
     """
-    begin_ns, duration_ns, pid, word = decode_rows(
-        decode_numbers(block.data), block.count, "executions"
-    ).T
+    table = decode_rows(decode_numbers(block.data), block.count, "executions")
+    begin_ns, duration_ns, pid, word = table[:, :4].T
     if block.first > INT64_MAX - block.count:
         raise WireError(f"a block begins with execution {block.first}")
     began_ns = start_ns + begin_ns
     begin_cpu, flags = word >> 8, word & 0xFF
     impossible = (
         (began_ns < 0)
-        | (duration_ns < 0)
         | (duration_ns > INT64_MAX - began_ns)
-        | (pid < 0)
         | (pid > MAX_PID)
         | (begin_cpu > HIGHEST_CPU)
         | (flags & ~_FLAGS != 0)
+        | (table[:, 1:] < 0).any(axis=1)
     )
     if impossible.any():
         raise WireError("an execution that cannot have been")
+    parts = np.column_stack((begin_cpu, table[:, 4:]))
     return ExecutionRows(
         rows=Rows(
             activation=block.first + np.arange(block.count, dtype=np.int64),
             latency_ns=duration_ns,
             overrun=np.zeros(block.count, np.bool_),
         ),
-        threads=Threads(pid.astype(np.int32), began_ns, np.zeros(block.count, np.int8)),
-        begin_cpu=begin_cpu.astype(np.uint16),
+        threads=Threads(pid.astype(np.int32), began_ns, np.zeros(block.count, np.int8), parts),
         flags=flags.astype(np.uint8),
     )
 

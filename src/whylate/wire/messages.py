@@ -702,6 +702,7 @@ class SectionStarted(
     ranges={
         "hook": (1, 4),
         "one_in": (1, 16_777_216),
+        "parts": (0, 15),
         "tried_ns": (0, 4_611_686_018_427_387_903),
         "tried": (0, 9_223_372_036_854_775_807),
     },
@@ -710,8 +711,31 @@ class SectionStarted(
 
     hook: U8
     one_in: U32
+    parts: U8
     tried_ns: U64
     tried: U64
+
+
+@dataclass(frozen=True, slots=True)
+class SectionFloor(
+    Message,
+    kind=130,
+    ranges={
+        "after": (0, 1),
+        "floor_ns": (0, 4_611_686_018_427_387_903),
+        "with_ns": (0, 4_611_686_018_427_387_903),
+        "without_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """How long an empty section takes by the same hook; `after`: the run, and not before it."""
+
+    after: U8
+    executions: U32
+    floor_ns: U64
+    with_ns: U64
+    without_ns: U64
+    error: I32
+    text: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -1170,6 +1194,7 @@ MESSAGES: dict[int, type[Message]] = {
         AppWait,
         AppEnded,
         SectionStarted,
+        SectionFloor,
         Executions,
         ExecutionBins,
         SectionResult,

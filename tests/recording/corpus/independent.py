@@ -199,6 +199,18 @@ NUMBERS: dict[str, Callable[[str], dict[str, list[float]]]] = {
 }
 
 
+def executions(text: str) -> dict[str, list[float]]:
+    """Return the counters of each execution; where there are two places, their differences."""
+    heading, *rows = [line.split(",") for line in text.split()]
+    columns = dict(zip(heading, zip(*rows, strict=True), strict=True))
+    names = ("cycles", "icache_stall_cycles", "instructions", "duration_us", "at_us")
+    values = {name: list(map(float, columns[name])) for name in names if name in columns}
+    if "where" not in columns:
+        return values
+    return {name: [b - a for a, b in zip(v[::2], v[1::2], strict=True)]
+            for name, v in values.items()}  # fmt: skip
+
+
 def auto_analysis(text: str) -> list[dict[str, float]]:
     """Return the parts of each of rtla's auto-analyses, µs by whylate's cause."""
     text = text.replace("\xa0", " ")

@@ -15,18 +15,21 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from independent import NUMBERS, RUNS, auto_analysis
+from independent import NUMBERS, RUNS, auto_analysis, executions
 
 from whylate.causes.traces.auto_analyses import cut_analysis
 from whylate.causes.traces.latency_traces import cut_latency_trace
 from whylate.causes.window.piece import Cause
 from whylate.recording.activation import Activation
 from whylate.recording.errors import RecordingError
+from whylate.recording.imported.executions.model import Executions
 from whylate.recording.imported.model import InputError
 from whylate.recording.imported.numbers import read_table
 from whylate.recording.imported.read import read_runs
 from whylate.recording.imported.write import read_importable
 from whylate.recording.traces.read import read_trace
+from whylate.stats.executions.classes import CLASSES
+from whylate.summary.executions import count_executions
 
 HERE = Path(__file__).parent
 FILES: list[dict[str, Any]] = tomllib.loads((HERE / "SOURCES.toml").read_text())["file"]
@@ -50,7 +53,7 @@ def test_every_file_has_its_origin_and_its_licence() -> None:
     assert there == {name for name in listed if name.startswith("files/")}
     assert all(entry["origin"] and entry["licence"] for entry in FILES)
     assert len(listed) == len(FILES)
-    assert sum(1 for entry in FILES if not entry.get("synthetic")) >= 77
+    assert sum(1 for entry in FILES if not entry.get("synthetic")) >= 79
     assert all((HERE / name).stat().st_size < 8 << 10 for name in listed)
 
 
@@ -73,6 +76,25 @@ def test_numbers_are_those_that_a_second_reader_finds(entry: dict[str, Any]) -> 
     assert expected
     for name, values in expected.items():
         assert list(read_table(HERE / entry["file"], name).values) == values
+
+
+@pytest.mark.parametrize("entry", of_kind("executions"))
+def test_executions_are_those_that_a_second_reader_finds(entry: dict[str, Any]) -> None:
+    check_executions(HERE / entry["file"], entry)
+
+
+def check_executions(file: Path, entry: dict[str, Any]) -> None:
+    """Assert that a file has the executions of an entry, by both readers."""
+    (read,) = read_importable(file)
+    assert isinstance(read.data, Executions)
+    counted = count_executions(read.data, "f")
+    assert counted.n == entry["executions"]
+    expected = executions(text_of(entry))
+    assert len(expected) >= 3
+    for name, values in expected.items():
+        assert counted.values[name].tolist() == values
+    classes = [] if counted.classes is None else [CLASSES[n].value for n in counted.classes]
+    assert classes == entry["classes"]
 
 
 def blanks_that_do_not_break(text: str) -> str:
@@ -102,6 +124,16 @@ def test_pasting_and_saving_change_no_figure(
         return
     for run, before in zip(read_runs(file), read_runs(HERE / entry["file"]), strict=True):
         assert (run.n, run.max_ns, run.average_ns) == (before.n, before.max_ns, before.average_ns)
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("entry", of_kind("executions"))
+def test_pasting_and_saving_change_no_execution(
+    entry: dict[str, Any], change: Callable[[str], str], tmp_path: Path
+) -> None:
+    file = tmp_path / "f"
+    file.write_bytes(change((HERE / entry["file"]).read_text()).encode())
+    check_executions(file, entry)
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

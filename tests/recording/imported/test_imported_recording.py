@@ -146,7 +146,7 @@ def rows(latency_ns: list[int], count: list[int], kind: str = "uint64") -> Calla
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (about(lambda one: one.update(schema_version=3)), "newer whylate"),
+        (about(lambda one: one.update(schema_version=4)), "newer whylate"),
         (about(lambda one: one.update(format="whylate-recording")), "is damaged"),
         (about(lambda one: one.update(more=1)), "is damaged"),
         (about(lambda one: one.update(average=1e300)), "is not a time"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 5150be04eb8d627462335a1f6083431a242231561840eece5c31783934c275b8 */
+/* sources: sha256 9c1daafd0d817bfeb9cad2be011e9f67a1e9ba7857748f332e6d6215871695a1 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

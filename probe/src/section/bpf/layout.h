@@ -53,18 +53,40 @@ struct section_config {
 	__u64 return_pops;
 };
 
+/* Levels of interrupts and softirqs, one within the other. */
+#define SECTION_LEVELS 8u
+
+/* What a thread in the section did beside running its code, ns; each ns is in one of them. */
+struct section_parts {
+	__u64 interrupted_ns; /* interrupts and softirqs ran */
+	__u64 preempted_ns;   /* another thread had the CPU, and this one was runnable */
+	__u64 slept_ns;	      /* it slept, and was not yet switched to again */
+	__u64 lock_ns;	      /* it waited for a lock, running or asleep */
+	__u64 faults;	      /* page faults; no time */
+};
+
 /* An execution that has begun. */
 struct section_frame {
 	__u64 place; /* on the stack: which execution it is. 0: of a pair of tracepoints */
 	__u64 place_at_return;
 	__u64 begin_ns;
 	__u32 cpu;
-	__u32 is_drawn;
+	__u16 is_drawn;
+	__u16 level;		    /* of interrupts, in which it runs */
+	struct section_parts parts; /* its owner's, when it began */
 };
 
 /* A thread, or what else pairs beginnings with ends. */
 struct section_owner {
 	__u64 key_depth; /* key << 8 | frames in use; 0: nobody had this place yet */
+	/* Of a thread while it is in the section. */
+	struct section_parts parts;
+	__u64 left_ns;	    /* when it left the CPU; 0: it has one */
+	__u64 interrupt_ns; /* when its last interrupt ended, and how long that took */
+	__u64 interrupt_took_ns;
+	__u64 sleeps;		   /* it was not runnable then */
+	__u64 lock_ns;		   /* since when it waits for a lock; 0: it does not */
+	struct section_parts lock; /* its parts at that time */
 	struct section_frame frames[SECTION_DEEPEST];
 };
 
@@ -73,6 +95,7 @@ struct section_row {
 	__u64 number; /* of the CPU's rows, from 1; written last */
 	__u64 begin_ns;
 	__u64 duration_ns;
+	struct section_parts parts;
 	__u32 pid;
 	__u16 begin_cpu;
 	__u16 flags; /* enum execution_flag */
@@ -88,6 +111,13 @@ struct section_cpu {
 	__u64 rows;	 /* that were begun */
 	__u64 one_in;	 /* of so many executions one is drawn; set by the probe, 0 or 1: all are */
 	__u64 above_ns;	 /* one that takes longer is kept whether it is drawn or not; 0: none is */
+	/* Interrupts and softirqs that run, the outermost first: since when, and of it within inner
+	 * ones. */
+	__u64 level;
+	struct {
+		__u64 since_ns;
+		__u64 inner_ns;
+	} levels[SECTION_LEVELS];
 	/* Executions that have returned, by their durations: see block waits of the wire. */
 	__u64 bins[WIRE_WAIT_BINS];
 };

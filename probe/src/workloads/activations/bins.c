@@ -29,7 +29,8 @@ uint16_t bins_put(const uint64_t *bins, uint8_t data[WIRE_MAX_PAYLOAD], uint16_t
 	uint16_t count = 0;
 	size_t at = 0;
 
-	for (uint32_t i = 0; i < WIRE_WAIT_BINS && at + BLOCK_LONGEST_ROW < DATA_ROOM; i++) {
+	for (uint32_t i = 0; i < WIRE_WAIT_BINS && at + block_longest_row(BLOCK_WAITS) < DATA_ROOM;
+	     i++) {
 		const int64_t row[WIRE_MOST_COLUMNS] = {i, (int64_t)bins[i]};
 
 		if (!bins[i])

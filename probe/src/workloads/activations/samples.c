@@ -23,7 +23,7 @@ struct sample_block samples_pack(struct ring *ring, uint8_t *data, uint8_t *stag
 			break;
 		if (block.count == UINT16_MAX || stalls == MAX_OVERRUNS ||
 		    block.length + overruns_length + 3 + 2 * LEB128_LONGEST > room ||
-		    block.stages_length + BLOCK_LONGEST_ROW > room)
+		    block.stages_length + block_longest_row(BLOCK_STAGES) > room)
 			break;
 		block.length += block_put(data + block.length, BLOCK_SAMPLES,
 					  &activation->latency_ns, before[0]);

@@ -86,7 +86,9 @@ def _write(
     from whylate.summary.verdicts import overall
 
     recording = open_recording(directory)
-    summary = summarize(recording.series, recording.manifest, str(directory), requirements)
+    summary = summarize(
+        recording.series, recording.manifest, str(directory), requirements, recording.executions
+    )
     page = page if page is not None else directory / "report.html"
     answer = explain_recording(recording)
     with writing(page, RecordingError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +12,13 @@ import msgspec
 
 from whylate.cli.messages import writing
 from whylate.cli.parameter_types import PREDICTED, REQUIREMENT, NewPath
-from whylate.cli.print_json import json_option, print_document
+from whylate.cli.print_json import json_option
 from whylate.cli.report.benchmark import show_benchmark
+from whylate.cli.report.imported import refuse_options, show_imported
 from whylate.cli.report.latencies import show
-from whylate.cli.report.outcomes import STATUS
 from whylate.recording.errors import DiskError
 from whylate.recording.imported.recording import is_imported
 from whylate.recording.reader import Recording, open_recording
-from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
     from whylate.report.exports.trackers import Exported
@@ -59,21 +58,17 @@ def command(
     """Print the summary of the recording in DIR and write its HTML page.
 
     A recording whose run was killed is first recovered from its journal. An imported recording has
-    no page.
+    a page if it is of executions with counters.
     """
     if is_imported(directory):
         unavailable = {
-            "--output": page,
             "--bencher": bencher,
             "--kcidb": kcidb,
             "--build": build_id,
             "--lava": as_lava or None,
         }
-        for option, given in unavailable.items():
-            if given is not None:
-                raise click.UsageError(f"{option} is not for imported recordings: they have no "
-                                       "intervals and no complete sample accounting")  # fmt: skip
-        sys.exit(_report_imported(directory, requirements, as_json=as_json))
+        refuse_options(unavailable)
+        sys.exit(show_imported(directory, requirements, page, as_json=as_json))
     _check_build(kcidb, build_id)
 
     def export(figures: Exported) -> None:
@@ -89,26 +84,6 @@ def command(
         )
     else:
         sys.exit(show(directory, requirements, as_json=as_json, page=page, also=export))
-
-
-def _report_imported(directory: Path, requirements: Sequence[str], *, as_json: bool) -> int:
-    """Print the summary of an imported recording; return the exit status.
-
-    Raises RecordingError, and click.UsageError for limits on numbers.
-    """
-    from whylate.recording.imported.recording import read_imported
-    from whylate.report.terminal.imported import print_imported
-    from whylate.summary.imported import NumbersSummary, summarize_imported, verdict_of
-
-    summary = summarize_imported(read_imported(directory), requirements)
-    if isinstance(summary, NumbersSummary) and requirements:
-        raise click.UsageError("--require is for latencies, and these are numbers")
-    verdict = verdict_of([] if isinstance(summary, NumbersSummary) else summary.requirements)
-    if as_json:
-        print_document("import-summary", {"verdict": verdict, **msgspec.to_builtins(summary)})
-    else:
-        print_imported(summary, plain_console())
-    return STATUS[verdict]
 
 
 def _check_build(kcidb: Path | None, build_id: str | None) -> None:

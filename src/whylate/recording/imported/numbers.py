@@ -110,6 +110,11 @@ def read_table(path: Path, column: str | None = None) -> Table:
         raise UnknownError(str(error)) from None
 
 
+def is_of_known_tool(path: Path) -> bool:
+    """Whether a line of a file is one of a tool whose numbers are read."""
+    return bool(find_signs(path, _SIGNS))
+
+
 def _read_rows(path: Path, column: str | None) -> Table:
     rows, between = read_rows(path)
     if not rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from whylate.recording.imported.lines import unquoted
@@ -39,31 +39,39 @@ def read_rows(path: Path) -> tuple[list[Row], str | None]:
     """Return the number and the cells of each line that has any, and what is between cells."""
     rows: list[Row] = []
     between: str | None = None
-    for number, text in enumerate(unquoted(path), 1):
-        if len(text) > MOST_LINE:
-            raise InputError(f"{path}, line {number} is too long for a row of numbers")
-        line = _COMMENT.sub(lambda match: match[1] or "", text) if "#" in text else text
-        if not line.strip():
-            continue
+    for number, line in bare_lines(path):
         if len(rows) > MOST_VALUES:
             raise InputError(f"{path} has more than {MOST_VALUES:,} lines")
         if LAT_CTX.match(line) and not any(_has_numbers_alone(cells) for _, cells in rows):
             # The lines above are the text of a mail.
             rows.clear()
         if not rows:
-            between = _between(line)
-        rows.append((number, _cells(line, between)))
+            between = find_separator(line)
+        rows.append((number, split_cells(line, between)))
     if between == "\t" and not any(cells[0] for _, cells in rows):
         # No column, but how all lines are indented.
         rows = [(number, cells[1:]) for number, cells in rows]
     return rows, between
 
 
+def bare_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line that has any, without comments.
+
+    Raises InputError for a line that is too long for a row.
+    """
+    for number, text in enumerate(unquoted(path), 1):
+        if len(text) > MOST_LINE:
+            raise InputError(f"{path}, line {number} is too long for a row of numbers")
+        line = _COMMENT.sub(lambda match: match[1] or "", text) if "#" in text else text
+        if line.strip():
+            yield number, line
+
+
 def _has_numbers_alone(cells: Sequence[str]) -> bool:
     return all(number(cell) is not None for cell in cells)
 
 
-def _between(line: str) -> str | None:
+def find_separator(line: str) -> str | None:
     """Return what is between the cells of a file, as its first row has it; None: blanks.
 
     Of a whole file, for a comma in a row below a heading without commas is a decimal one.
@@ -72,7 +80,8 @@ def _between(line: str) -> str | None:
     return next((separator for separator in ";\t," if separator in bare), None)
 
 
-def _cells(line: str, between: str | None) -> list[str]:
+def split_cells(line: str, between: str | None) -> list[str]:
+    """Return the cells of a row."""
     if between is None:
         return line.split()
     # Of a table with tabs the outer cells may be empty.

@@ -16,9 +16,17 @@ import numpy as np
 from whylate import __version__
 from whylate.files import sha256_of, sync_directory, whole_directory, write_whole
 from whylate.recording.errors import DiskError, RecordingError
+from whylate.recording.imported.executions.kept import arrow_arrays
+from whylate.recording.imported.executions.model import Executions
+from whylate.recording.imported.executions.read import read_executions
 from whylate.recording.imported.ministat import read_boxes
 from whylate.recording.imported.model import ImportedRun, InputError
-from whylate.recording.imported.numbers import Table, UnknownError, read_table
+from whylate.recording.imported.numbers import (
+    Table,
+    UnknownError,
+    is_of_known_tool,
+    read_table,
+)
 from whylate.recording.imported.read import select_runs
 from whylate.recording.imported.recording import NAME, SAMPLES, SCHEMA_VERSION, About
 from whylate.recording.imported.unread import raise_if_known
@@ -49,19 +57,17 @@ class Importable:
     source: str
     sha256: str
     number: int
-    data: ImportedRun | Table
+    data: ImportedRun | Table | Executions
     unit: str
 
 
 def read_importable(path: Path, column: str | None = None, unit: str = "") -> list[Importable]:
     """Read all runs of a file, or those that --column names.
 
-    unit: of numbers, or of a histogram that is a table, where the file does not have it. Raises
-    InputError.
+    unit: of numbers, of a histogram that is a table, or of the durations of executions, where the
+    file does not have it. Raises InputError.
     """
-    entries: Sequence[ImportedRun | Table] = select_runs(path, column, unit)
-    if not entries:
-        entries = [_numbers(path, column)]
+    entries = _entries(path, column, unit)
     digest = _sha256(path)
     name = shown(path.name, _SHOWN)
     return [
@@ -70,8 +76,24 @@ def read_importable(path: Path, column: str | None = None, unit: str = "") -> li
     ]
 
 
-def _unit(entry: ImportedRun | Table, unit: str) -> str:
+def _entries(
+    path: Path, column: str | None, unit: str
+) -> Sequence[ImportedRun | Table | Executions]:
+    runs = select_runs(path, column, unit)
+    if runs:
+        return runs
+    # Of one column, and where a tool's own text has such words, it is numbers.
+    executions = None
+    if column is None and not is_of_known_tool(path):
+        executions = read_executions(path, unit)
+    return [_numbers(path, column)] if executions is None else [executions]
+
+
+def _unit(entry: ImportedRun | Table | Executions, unit: str) -> str:
     """Return the unit of what is kept: times are in ns, numbers in theirs or as the user says."""
+    if isinstance(entry, Executions):
+        # Each of its columns has its own.
+        return ""
     return unit or entry.unit if isinstance(entry, Table) else "ns"
 
 
@@ -132,9 +154,10 @@ def _write(directory: Path, run: Importable) -> None:
 
 def _about(entry: Importable, rows: int | None) -> About:
     data = entry.data
-    kind: Literal["numbers", "latencies"]
-    if isinstance(data, Table):
-        kind, name = "numbers", shown(data.name, _SHOWN)
+    kind: Literal["numbers", "latencies", "executions"]
+    if isinstance(data, Table | Executions):
+        kind = "numbers" if isinstance(data, Table) else "executions"
+        name = shown(data.name, _SHOWN)
         run = ImportedRun(data.tool, None, None, 0, True, None, None, 0, data.lacks)
     else:
         kind, name, run = "latencies", shown(data.name, _SHOWN), data
@@ -161,24 +184,28 @@ def _about(entry: Importable, rows: int | None) -> About:
         average_cut=run.average_cut_ns,
         activations=run.activations,
         quantiles=dict(run.quantiles_ns),
+        columns=list(data.columns) if isinstance(data, Executions) else [],
     )
 
 
-def _write_samples(directory: Path, data: ImportedRun | Table) -> int | None:
+def _write_samples(directory: Path, data: ImportedRun | Table | Executions) -> int | None:
     """Write samples.parquet; return its rows, None where there is nothing to write."""
     import pyarrow as pa
 
-    if isinstance(data, Table):
-        columns: dict[str, Any] = {"value": np.array(data.values, np.float64)}
+    if isinstance(data, Executions):
+        columns: dict[str, Any] = arrow_arrays(data)
+    elif isinstance(data, Table):
+        columns = {"value": pa.array(np.array(data.values, np.float64))}
     elif data.latency_ns is None or data.counts is None:
         return None
     else:
-        columns = {"latency_ns": data.latency_ns, "count": data.counts.astype(np.uint64)}
-    schema = pa.schema([pa.field(name, pa.from_numpy_dtype(column.dtype), nullable=False)
+        columns = {"latency_ns": pa.array(data.latency_ns),
+                   "count": pa.array(data.counts.astype(np.uint64))}  # fmt: skip
+    schema = pa.schema([pa.field(name, column.type, nullable=False)
                         for name, column in columns.items()])  # fmt: skip
     rows = len(next(iter(columns.values())))
     with parquet_writer(directory / SAMPLES, schema) as file:
         for begin in range(0, max(rows, 1), _GROUP_ROWS):
-            part = [pa.array(column[begin : begin + _GROUP_ROWS]) for column in columns.values()]
+            part = [column[begin : begin + _GROUP_ROWS] for column in columns.values()]
             file.write_table(pa.table(part, schema=schema))
     return rows

@@ -3,8 +3,10 @@
 Columns: cpu (uint16), activation (int64), latency_ns (int64), overrun (bool), and timer_ns,
 waking_ns, switched_ns (int32, null where it was not seen). Activation i of a CPU was due at
 start_ns + i * interval_ns (manifest.json). Where a program's threads were watched, the file has the
-due times itself, in the columns due_ns (int64), pid (int32) and origin (string). Row groups follow
-each other in time; within one the rows are sorted by CPU and activation.
+due times itself, in the columns due_ns (int64), pid (int32) and origin (string). An execution of a
+section has its duration as latency_ns, the time when it began as due_ns, and beside them the
+columns of whylate.wire.app_samples.PARTS (int64). Row groups follow each other in time; within one
+the rows are sorted by CPU and activation.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.store.parquet import make_schema, parquet_writer
-from whylate.wire.app_samples import ORIGINS, Threads
+from whylate.wire.app_samples import ORIGINS, PARTS, Threads
 from whylate.wire.constants import NOT_SEEN
 from whylate.wire.samples import Rows
 
@@ -41,8 +43,8 @@ READ_STAGES = ["timer_ns", "switched_ns"]
 OWN_COLUMNS = ["due_ns", "pid", "origin"]
 
 
-def samples_schema(*, app: bool = False) -> Any:
-    """Return the Arrow schema of samples.parquet; app: of a program's threads."""
+def samples_schema(*, app: bool = False, parts: bool = False) -> Any:
+    """Return the Arrow schema of samples.parquet; app: of a program's threads, parts: a section."""
     import pyarrow as pa
 
     types: dict[str, Any] = {
@@ -58,27 +60,36 @@ def samples_schema(*, app: bool = False) -> Any:
             "pid": pa.int32(),
             "origin": pa.dictionary(pa.int8(), pa.string()),
         }
+    if parts:
+        types |= dict.fromkeys(PARTS, pa.int64())
     return make_schema(types, nullable=frozenset(STAGES))
 
 
 @contextmanager
-def samples_writer(directory: Path, *, app: bool = False) -> Iterator[SamplesWriter]:
+def samples_writer(
+    directory: Path, *, app: bool = False, parts: bool = False
+) -> Iterator[SamplesWriter]:
     """Yield what writes samples.parquet, which appears when it is whole; raises OSError.
 
-    app: the rows are of a program's threads, and each has its own due time.
+    app: the rows are of a program's threads, and each has its own due time. parts: they are
+    executions of a section.
     """
     # Consecutive indices, due times, and times that change little: differences are small numbers.
     delta = ["activation", "latency_ns", *STAGES, *(["due_ns"] if app else [])]
     options = {
         "compression_level": 1,
         "column_encoding": {"cpu": "PLAIN"} | dict.fromkeys(delta, "DELTA_BINARY_PACKED"),
-        "use_dictionary": ["overrun", *(["pid", "origin"] if app else [])],
+        "use_dictionary": [
+            "overrun",
+            *(["pid", "origin"] if app else []),
+            *(PARTS if parts else []),
+        ],
     }
     with (
-        parquet_writer(directory / NAME, samples_schema(app=app), **options) as file,
+        parquet_writer(directory / NAME, samples_schema(app=app, parts=parts), **options) as file,
         ThreadPoolExecutor(1) as thread,
     ):
-        writer = SamplesWriter(file, thread, app=app)
+        writer = SamplesWriter(file, thread, app=app, parts=parts)
         yield writer
         writer.flush()
         writer.wait()
@@ -101,12 +112,15 @@ ROWS_PER_BYTE = 200
 class SamplesWriter:
     """Writes rows as they come, a group at a time, while the next one is gathered."""
 
-    def __init__(self, file: Any, thread: ThreadPoolExecutor, *, app: bool) -> None:
+    def __init__(
+        self, file: Any, thread: ThreadPoolExecutor, *, app: bool, parts: bool = False
+    ) -> None:
         self._thread = thread
         self._writing: Future[None] | None = None
         self._waiting: dict[int, list[_Part]] = {}
         self._rows = 0
         self._app = app
+        self._parts = parts
         self._file = file
 
     def rows(
@@ -157,8 +171,9 @@ class SamplesWriter:
                 np.concatenate([part.rows.overrun for part in parts]),
                 *_stage_columns(parts),
                 *(_own_columns(parts) if self._app else []),
+                *(_part_columns(parts) if self._parts else []),
             ],
-            schema=samples_schema(app=self._app),
+            schema=samples_schema(app=self._app, parts=self._parts),
         )
         self._file.write_table(table)
 
@@ -177,6 +192,13 @@ def _short_stages(rows: Rows, stages: Stages) -> NDArray[np.int32]:
     filled = np.full((rows.activation.size, len(STAGES)), NOT_SEEN, np.int32)
     filled[~rows.overrun] = seen
     return filled
+
+
+def _part_columns(parts: Sequence[_Part]) -> list[Any]:
+    """Return the columns of what is known of executions."""
+    known = [part.threads.parts for part in parts if part.threads is not None]
+    table = np.concatenate([each for each in known if each is not None])
+    return [np.ascontiguousarray(table[:, index]) for index in range(len(PARTS))]
 
 
 def _stage_columns(parts: Sequence[_Part]) -> list[Any]:

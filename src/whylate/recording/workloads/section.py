@@ -109,7 +109,27 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
         return False
 
     @property
-    def description(self) -> str:
+    def has_parts(self) -> bool:
+        """What the thread did meanwhile is known."""
+        return True
+
+    @property
+    def counted(self) -> str:
+        """A row is of an execution."""
+        return "executions"
+
+    @property
+    def quantity(self) -> str:
+        """An execution is not late."""
+        return "duration"
+
+    @property
+    def for_fewer(self) -> str:
+        """Of all executions fewer can be kept."""
+        return "with --one-in"
+
+    @property
+    def subject(self) -> str:
         """What is timed, and of which threads."""
         text = self.place.description
         if self.comm is not None:

@@ -16,6 +16,7 @@ from whylate.report.page import activation as drawing
 from whylate.report.page import rows as page
 from whylate.report.page.causes import WIDTH, why
 from whylate.report.page.render import render_page, write
+from whylate.report.page.sections import longer_executions
 from whylate.report.plots.payload import plot_data
 from whylate.report.waits import COLUMNS, NOTE, left_out, wait_rows
 from whylate.summary.model import Summary
@@ -44,7 +45,8 @@ def render_html(
         ("uPlot.min.css", "report.css"),
         ("uPlot.iife.min.js", "plots.js", "report.js"),
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
-        why=why(answer) if answer is not None else None,
+        why=why(answer) if answer is not None and summary.section is None else None,
+        longer=longer_executions(summary),
         bar_width=WIDTH,
         percent=format_percent,
         head=drawing.HEAD,
@@ -70,7 +72,11 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
     together = page.row_of(summary.together, overruns=summary.scheduled)
     table = page.figures_table(summary)
     return {
-        "title": f"{plain(summary.board, 80)} · {plain(summary.workload, 40)} latency",
+        "title": f"{plain(summary.board, 80)} · {plain(summary.workload, 40)} {summary.quantity}",
+        "quantity": summary.quantity,
+        "counted": summary.counted,
+        "worst": summary.worst,
+        "section": sentences.section_lines(summary),
         "board": plain(summary.board, 80),
         "subject": [plain(t, 120) for t in (summary.kernel, summary.cpu_model) if t],
         "workload": page.unbroken(sentences.workload(summary)),
@@ -99,8 +105,8 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "waits_left_out": left_out(summary, _MOST_WAITS, "the output of --json"),
         "missing": page.missing_figures([together, *table.rows, *table.folded]),
         "interval_note": plain(summary.interval_note, 300),
-        "not_seen": page.unbroken(sentences.unseen_bound(summary.exceedance)),
-        "behind_not_seen": sentences.unseen_bound_basis(summary.exceedance),
+        "not_seen": page.unbroken(sentences.unseen_bound(summary)),
+        "behind_not_seen": sentences.unseen_bound_basis(summary),
         "requirements": [
             {
                 "text": plain(r.text, 120),

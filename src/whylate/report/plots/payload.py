@@ -39,6 +39,11 @@ def plot_data(
     time = timeline(samples, _bins_each(2000, _TIME_BINS, cpus))
     return {
         **_histogram(samples, summary.together.latency_ns, resolution_ns),
+        "words": {
+            "counted": summary.counted,
+            "quantity": summary.quantity,
+            "worst": summary.worst,
+        },
         "time": {
             "width": time.width_ns,
             "bins": time.bins,

@@ -8,7 +8,9 @@ from rich.text import Text
 
 from whylate.quantities import format_count, format_general, format_short_ns
 from whylate.recording.imported.recording import About
+from whylate.report.terminal.executions import print_executions
 from whylate.report.terminal.lines import hanging
+from whylate.summary.executions import ExecutionsSummary
 from whylate.summary.imported import ImportedSummary, NumbersSummary
 from whylate.text import plain
 
@@ -17,8 +19,15 @@ _DIGITS = 12
 _STYLES = {"fail": "bold red", "no verdict": "bold red"}
 
 
-def print_imported(summary: ImportedSummary | NumbersSummary, console: Console) -> None:
-    """Print an imported recording; texts of the file are plain text, never markup."""
+def print_imported(
+    summary: ImportedSummary | NumbersSummary | ExecutionsSummary,
+    console: Console,
+    page: str | None = None,
+) -> None:
+    """Print an imported recording; texts of the file are plain text, never markup.
+
+    page: where that of executions is.
+    """
     about = summary.about
     name = f" · {plain(about.name, 100)}" if about.name and about.kind == "latencies" else ""
     console.print(
@@ -27,6 +36,9 @@ def print_imported(summary: ImportedSummary | NumbersSummary, console: Console) 
     console.print(Text(_origin(about), style="dim"))
     if isinstance(summary, NumbersSummary):
         _print_numbers(summary, console)
+        return
+    if isinstance(summary, ExecutionsSummary):
+        print_executions(summary, console, page)
         return
     console.print(Text(_account(summary)), style="bold")
     console.print()

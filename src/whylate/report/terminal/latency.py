@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.quantities import format_interval_ns
+from whylate.report.sections import longer_of
 from whylate.report.sentences import (
     QUANTILES,
     accounting,
@@ -18,6 +19,7 @@ from whylate.report.sentences import (
     hit_lines,
     injected_fault,
     observer_lines,
+    section_lines,
     stage_lines,
     thread_label,
     threads_shown,
@@ -37,6 +39,7 @@ from whylate.report.terminal.lines import (
     trust_lines,
     widest_table,
 )
+from whylate.report.terminal.sections import print_longer
 from whylate.report.terminal.waits import print_waits
 from whylate.summary.model import Estimate, Figures, Requirement, Summary
 from whylate.text import plain
@@ -72,6 +75,8 @@ def print_summary(
     if summary.virtual_time:
         console.print(Text(virtual_time(summary)))
     console.print(Text(accounting(summary)), style="bold")
+    for text in section_lines(summary):
+        console.print(Text(text))
     console.print()
     rows, left_out = _rows(summary)
     reasons: dict[str, str] = {}
@@ -91,7 +96,11 @@ def print_summary(
     if summary.waits:
         print_waits(summary, console)
         console.print()
-    console.print(Text(unseen_bound(summary.exceedance)))
+    longer = longer_of(summary)
+    if longer is not None:
+        print_longer(longer, console)
+        console.print()
+    console.print(Text(unseen_bound(summary)))
     for line in _below(summary, why):
         console.print(line)
     print_report_path(report_path, console)

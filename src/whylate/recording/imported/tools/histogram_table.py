@@ -20,7 +20,14 @@ from whylate.recording.imported.model import (
     Printed,
     histogram_run,
 )
-from whylate.recording.imported.rows import Row, number, read_rows
+from whylate.recording.imported.rows import (
+    Row,
+    bare_lines,
+    find_separator,
+    number,
+    read_rows,
+    split_cells,
+)
 from whylate.text import is_number
 
 #: Not "time" or "duration": a table of these and a count is one of what came when.
@@ -52,14 +59,8 @@ def read_text(path: Path, unit: str = "") -> list[ImportedRun]:
 
     Raises InputError where the unit is not known, or the table is no histogram.
     """
-    try:
-        rows, _ = read_rows(path)
-    except InputError:
-        # Whoever reads it as numbers names what is wrong.
-        return []
-    if len(rows) < 2 or len(rows[0][1]) < 2:
-        return []
-    heading = _heading(rows[0])
+    rows = _rows(path)
+    heading = _heading(rows[0]) if rows else None
     if heading is None:
         return []
     counts = len(rows[0][1]) - 1
@@ -80,13 +81,23 @@ def read_text(path: Path, unit: str = "") -> list[ImportedRun]:
 
 def latency_heading(path: Path) -> str | None:
     """Return the heading of a histogram's latencies; None: the file is no such table."""
+    rows = _rows(path)
+    return rows[0][1][0] if rows else None
+
+
+def _rows(path: Path) -> list[Row]:
+    """Return the rows of a histogram, its heading among them; empty: it is another file."""
     try:
+        line, text = next(bare_lines(path), (0, ""))
+        # A large table that is another is not read for its heading.
+        cells = split_cells(text, find_separator(text)) if text else []
+        if len(cells) < 2 or _heading((line, cells)) is None:
+            return []
         rows, _ = read_rows(path)
     except InputError:
-        return None
-    if len(rows) < 2 or len(rows[0][1]) < 2 or _heading(rows[0]) is None:
-        return None
-    return rows[0][1][0]
+        # Whoever reads it as numbers names what is wrong.
+        return []
+    return rows if len(rows) > 1 and _heading(rows[0]) is not None else []
 
 
 def _heading(row: Row) -> str | None:

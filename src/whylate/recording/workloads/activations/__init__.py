@@ -74,6 +74,31 @@ class ActivationWorkload(
         return self.target is None
 
     @property
+    def has_parts(self) -> bool:
+        """Whether rows are executions, of which more is known than their duration."""
+        return False
+
+    @property
+    def subject(self) -> str:
+        """What is measured, where the user names it: a program, or a piece of code."""
+        return self.target.description if self.target is not None else ""
+
+    @property
+    def counted(self) -> str:
+        """What a row is of."""
+        return "activations"
+
+    @property
+    def quantity(self) -> str:
+        """What is measured of each."""
+        return "latency"
+
+    @property
+    def for_fewer(self) -> str:
+        """What has fewer rows in a second, beside a shorter run; empty: nothing has."""
+        return "with a longer --interval" if self.target is None else ""
+
+    @property
     def interval_ns(self) -> int:
         """The period of the activations; 0: they have none."""
         return 0

@@ -8,23 +8,34 @@ import msgspec
 import numpy as np
 
 from whylate.recording.manifest import Problem
-from whylate.recording.sections import HOOKS, CpuBins, SectionAccount, SectionReport
+from whylate.recording.sections import (
+    HOOKS,
+    OBSERVED,
+    CpuBins,
+    SectionAccount,
+    SectionFloor,
+    SectionReport,
+)
 from whylate.recording.waits import WaitBin
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.recording.workloads.activations.app import MAX_THREADS, AppAssembler
 from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.text import shown
 from whylate.wire.codec import WireError
+from whylate.wire.constants import HIGHEST_PID, LONGEST_COMM, NameTable
 from whylate.wire.executions import decode_bins, decode_executions
 from whylate.wire.messages import (
     ExecutionBins,
     Executions,
     Message,
+    Name,
     Samples,
     SampleStages,
     SampleThreads,
     SectionResult,
     SectionStarted,
 )
+from whylate.wire.messages import SectionFloor as SectionFloorMessage
 
 
 class SectionAssembler(AppAssembler):
@@ -38,12 +49,17 @@ class SectionAssembler(AppAssembler):
                     raise WireError("a section that starts twice")
                 self.section = SectionReport(
                     hook=HOOKS[message.hook],
+                    observed=[name for bit, name in OBSERVED.items() if message.parts & bit],
                     one_in=message.one_in,
                     tried_ns=message.tried_ns,
                     tried=message.tried,
                 )
+            case SectionFloorMessage():
+                self._add_floor(message)
             case Executions():
                 self._add_executions(message)
+            case Name() if message.table == NameTable.PID:
+                self._add_name(message)
             case ExecutionBins():
                 self._add_bins(message)
             case SectionResult():
@@ -104,6 +120,23 @@ class SectionAssembler(AppAssembler):
         if len(self.threads) < MAX_THREADS:
             self.threads.update(np.unique(decoded.threads.pid).tolist())
         self.sink(message.cpu, decoded.rows, None, decoded.threads)
+
+    def _add_name(self, message: Name) -> None:
+        if len(self.names) < MAX_THREADS and 0 < message.id <= HIGHEST_PID:
+            self.names[message.id] = shown(message.text, LONGEST_COMM)
+
+    def _add_floor(self, message: SectionFloorMessage) -> None:
+        if self.section is None:
+            raise WireError("a floor of no section")
+        floor = SectionFloor(
+            executions=message.executions,
+            floor_ns=message.floor_ns,
+            with_ns=message.with_ns,
+            without_ns=message.without_ns,
+            why=shown(message.text, 300) if message.error or not message.executions else "",
+        )
+        name = "floor_after" if message.after else "floor_before"
+        self.section = msgspec.structs.replace(self.section, **{name: floor})
 
     def _add_bins(self, message: ExecutionBins) -> None:
         if self.section is None or any(cpu.cpu == message.cpu for cpu in self.section.cpus):

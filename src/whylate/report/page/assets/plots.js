@@ -259,7 +259,7 @@ const WhylatePlots = (() => {
 				y: { distr: 3, range: (_, low, high) => [0.6, Math.max(12, (high || 1) * 1.8)] },
 			},
 			axes: [
-				axis(theme, { label: "latency, µs", size: 32, space: 64,
+				axis(theme, { label: `${data.words?.quantity ?? "latency"}, µs`, size: 32, space: 64,
 					values: (_, ticks) => ticks.map(microseconds),
 					...(state.log && { filter: (_, ticks) => ticks,
 						splits: (v, _, low, high) => logTicks(low, high, v.width > 560) }) }),

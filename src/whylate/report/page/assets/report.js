@@ -4,6 +4,7 @@
 (() => {
 	const data = JSON.parse(document.getElementById("data").textContent);
 	const { grouped, microseconds } = WhylatePlots;
+	const { words } = data;
 	const cpus = data.cpus.length;
 	const theme = WhylatePlots.readTheme(cpus);
 	const shown = data.cpus.map(() => true);
@@ -135,14 +136,17 @@
 		}
 	}
 
+	const capital = (word) => word[0].toUpperCase() + word.slice(1);
+	const worst = () => `${words.worst} ${words.quantity}`;
+
 	function writeNotesOf({ name, log, data }, hint) {
 		const width = grouped(data.linear.width / 1000);
-		document.getElementById(name + "-caption").textContent = "Activations per bin, " +
+		document.getElementById(name + "-caption").textContent = capital(words.counted) + " per bin, " +
 			(log ? "bins of equal ratio" : `bins of ${width} µs`) +
 			"." + hint;
 		const below = data.log.below.reduce((a, b) => a + b, 0);
 		document.getElementById(name + "-note").textContent = log && below
-			? `${grouped(below, 0)} activation${below === 1 ? " lies" : "s lie"} left of this axis, at zero, ` +
+			? `${grouped(below, 0)} ${below === 1 ? words.counted.slice(0, -1) + " lies" : words.counted + " lie"} left of this axis, at zero, ` +
 				"below it or nearly so: the linear axis shows them."
 			: "";
 	}
@@ -154,16 +158,16 @@
 			if (plot !== plots.timeline) writeNotesOf(plot, plot === plots.histogram ? hint : "");
 		const never = data.time.max.reduce((n, column) => n + column.filter((ns) => ns != null && ns <= 0).length, 0);
 		document.getElementById("timeline-note").textContent = plots.timeline.log && never
-			? `${grouped(never, 0)} stretches whose worst latency is zero or negative stand only on the linear axis.`
+			? `${grouped(never, 0)} stretches whose ${worst()} is zero or negative stand only on the linear axis.`
 			: "";
 		if (!data.log.edges.length && !data.linear.steps.some((steps) => steps.length)) {
 			for (const name of Object.keys(plots))
-				document.getElementById(name + "-caption").textContent = "No activation was recorded.";
+				document.getElementById(name + "-caption").textContent = `No ${words.counted.slice(0, -1)} was recorded.`;
 			return;
 		}
 		const each = data.time.width / 1e9;
 		document.getElementById("timeline-caption").textContent =
-			`Latency in µs, the worst of every ${each >= 1 ? +each.toFixed(2) + " s" : +(each * 1000).toFixed(1) + " ms"}.` + hint;
+			`${capital(words.quantity)} in µs, the ${words.worst} of every ${each >= 1 ? +each.toFixed(2) + " s" : +(each * 1000).toFixed(1) + " ms"}.` + hint;
 	}
 
 	function watchFacts() {

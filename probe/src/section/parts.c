@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "parts.h"
+
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/btf.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/kernel_btf.h"
+#include "bpf/program.h"
+#include "section/bpf/programs.h"
+#include "small_file.h"
+
+#define REALTIME "/sys/kernel/realtime"
+
+/* A tracepoint and its program; the end of what another begins comes before it. */
+struct source {
+	const char *name;
+	size_t program;
+	uint8_t part; /* of enum execution_part; what is needed for it */
+	bool is_needed;
+	bool is_of_softirqs;
+};
+
+#define INTERRUPT(name, needed)                                                                    \
+	{name "_exit", PROGRAM_PART_INTERRUPT_END, PART_INTERRUPTED, needed, false},               \
+	{                                                                                          \
+		name "_entry", PROGRAM_PART_INTERRUPT, PART_INTERRUPTED, needed, false             \
+	}
+
+static const struct source sources[] = {
+    {"sched_switch", PROGRAM_PART_SWITCH, PART_SWITCHED, true, false},
+    INTERRUPT("irq_handler", true),
+    /* Of x86, */
+    INTERRUPT("local_timer", false),
+    INTERRUPT("reschedule", false),
+    INTERRUPT("call_function", false),
+    INTERRUPT("call_function_single", false),
+    INTERRUPT("irq_work", false),
+    /* and of arm64. */
+    INTERRUPT("ipi", false),
+    /* Where threads run them they may lose the CPU within: a level would be another thread's. */
+    {"softirq_exit", PROGRAM_PART_INTERRUPT_END, PART_INTERRUPTED, false, true},
+    {"softirq_entry", PROGRAM_PART_INTERRUPT, PART_INTERRUPTED, false, true},
+    {"contention_end", PROGRAM_PART_LOCK_END, PART_LOCK, true, false},
+    {"contention_begin", PROGRAM_PART_LOCK, PART_LOCK, true, false},
+    {"page_fault_kernel", PROGRAM_PART_FAULT, PART_FAULT, false, false},
+    {"page_fault_user", PROGRAM_PART_FAULT, PART_FAULT, true, false},
+};
+
+#define SOURCES (sizeof(sources) / sizeof(sources[0]))
+_Static_assert(SOURCES <= PART_LINKS, "one each");
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void parts_init(struct section_part_links *parts)
+{
+	parts->observed = 0;
+	memset(parts->programs, -1, sizeof(parts->programs));
+	memset(parts->links, -1, sizeof(parts->links));
+}
+
+/* load - load the program of a source for itself: a typed one belongs to its tracepoint */
+static int load(const struct source *source, const struct bpf_fds *fds)
+{
+	const struct bpf_program *program = &programs[source->program];
+	struct bpf_load_as as = {BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0};
+	struct kernel_name name = {"btf_trace_", source->name, BTF_KIND_TYPEDEF, 0, 0, NULL};
+
+	if (program->kind == KIND_TYPED) {
+		if (kernel_btf_find(&name, 1) || !name.id)
+			return -1;
+		as = (struct bpf_load_as){BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, name.id};
+	}
+	return bpf_program_load(program, fds, &as, NULL, 0);
+}
+
+void parts_load(struct section_part_links *parts, const struct bpf_fds *fds)
+{
+	bool is_realtime = small_file_number(AT_FDCWD, REALTIME, "") == 1;
+
+	for (size_t i = 0; i < SOURCES; i++)
+		if (!is_realtime || !sources[i].is_of_softirqs)
+			parts->programs[i] = load(&sources[i], fds);
+}
+
+static int attach(int program, const struct source *source)
+{
+	union bpf_attr arguments;
+
+	memset(&arguments, 0, sizeof(arguments));
+	arguments.raw_tracepoint.prog_fd = (uint32_t)program;
+	if (programs[source->program].kind != KIND_TYPED)
+		arguments.raw_tracepoint.name = (uintptr_t)source->name;
+	return (int)bpf_call(BPF_RAW_TRACEPOINT_OPEN, &arguments, sizeof(arguments));
+}
+
+void parts_attach(struct section_part_links *parts)
+{
+	uint8_t missing = 0;
+
+	parts->observed = 0;
+	for (size_t i = 0; i < SOURCES; i++) {
+		/* An entry without its exit would never end. */
+		bool is_alone =
+		    i && sources[i].program == PROGRAM_PART_INTERRUPT && parts->links[i - 1] < 0;
+
+		if (parts->programs[i] >= 0 && !is_alone)
+			parts->links[i] = attach(parts->programs[i], &sources[i]);
+		if (parts->links[i] >= 0)
+			parts->observed |= sources[i].part;
+		else if (sources[i].is_needed)
+			missing |= sources[i].part;
+	}
+	parts->observed &= (uint8_t)~missing;
+}
+
+void parts_detach(struct section_part_links *parts)
+{
+	/* Entries before exits. */
+	for (size_t i = PART_LINKS; i-- > 0;)
+		close_fd(&parts->links[i]);
+}
+
+void parts_unload(struct section_part_links *parts)
+{
+	parts_detach(parts);
+	for (size_t i = 0; i < PART_LINKS; i++)
+		close_fd(&parts->programs[i]);
+}

@@ -1,0 +1,1 @@
+"""Tables of executions of a piece of code, each with its counters."""

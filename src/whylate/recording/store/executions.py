@@ -1,0 +1,105 @@
+"""Reading the executions of a section: their durations, and what their threads did meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.recording.errors import RecordingError
+from whylate.recording.store.parquet import parquet_errors
+from whylate.wire.app_samples import PARTS
+
+_COLUMNS = ("cpu", "activation", "due_ns", "latency_ns", "pid", *PARTS)
+_BATCH_ROWS = 1 << 17
+#: More than these are not held: what is said of them is of those that were drawn.
+MOST_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Executions:
+    """Some executions, in the order of the file.
+
+    cpu, number, began_ns, duration_ns, pid: int64, shape (n,): the CPU on which it ended, its
+    number there, when it began, how long it took, its thread. parts: int64, (n, len(PARTS)).
+    """
+
+    cpu: NDArray[np.int64]
+    number: NDArray[np.int64]
+    began_ns: NDArray[np.int64]
+    duration_ns: NDArray[np.int64]
+    pid: NDArray[np.int64]
+    parts: NDArray[np.int64]
+
+    def part(self, name: str) -> NDArray[np.int64]:
+        """Return a column of the parts by its name."""
+        column: NDArray[np.int64] = self.parts[:, PARTS.index(name)]
+        return column
+
+
+@dataclass(frozen=True)
+class ExecutionFile:
+    """The executions of a recording on disk."""
+
+    path: Path
+
+    def split(self, limit_ns: int, seed: int) -> tuple[Executions, Executions, int]:
+        """Return the executions that took longer than a limit, the others, and how many of those.
+
+        Of more than MOST_ROWS others as many are drawn at random. Raises RecordingError, as for
+        more than MOST_ROWS longer ones.
+        """
+        longer: list[NDArray[np.int64]] = []
+        others: list[NDArray[np.int64]] = []
+        count = kept = 0
+        rng = np.random.default_rng(seed)
+        share = 1.0
+        for table in self._tables():
+            long = table[:, 3] > limit_ns
+            longer.append(table[long])
+            rest = table[~long]
+            count += len(rest)
+            rest = rest[rng.random(len(rest)) < share]
+            others.append(rest)
+            kept += len(rest)
+            while kept > MOST_ROWS:
+                # Each that is kept so far is kept with a probability of one half.
+                share /= 2
+                halved = np.concatenate(others)
+                halved = halved[rng.random(len(halved)) < 0.5]
+                others, kept = [halved], len(halved)
+            if sum(map(len, longer)) > MOST_ROWS:
+                raise RecordingError(
+                    f"{self.path} has more than {MOST_ROWS} executions above {limit_ns} ns"
+                )
+        return _executions(longer), _executions(others), count
+
+    def _tables(self) -> Iterator[NDArray[np.int64]]:
+        """Yield rows of _COLUMNS, int64, some at a time; raises RecordingError."""
+        import pyarrow.parquet as pq
+
+        with (
+            parquet_errors(f"{self.path} is not a Parquet file that can be read"),
+            pq.ParquetFile(self.path, pre_buffer=False) as file,
+        ):
+            if not set(_COLUMNS) <= set(file.schema_arrow.names):
+                raise RecordingError(
+                    f"{self.path} lacks columns of a section: it was changed after the recording"
+                )
+            for batch in file.iter_batches(_BATCH_ROWS, columns=list(_COLUMNS)):
+                yield np.column_stack([_column(batch, name) for name in _COLUMNS])
+
+
+def _column(batch: Any, name: str) -> NDArray[np.int64]:
+    array: NDArray[np.int64] = batch.column(name).to_numpy(zero_copy_only=False).astype(np.int64)
+    return array
+
+
+def _executions(tables: list[NDArray[np.int64]]) -> Executions:
+    table = np.concatenate(tables) if tables else np.empty((0, len(_COLUMNS)), np.int64)
+    cpu, number, began_ns, duration_ns, pid = table[:, :5].T
+    return Executions(cpu, number, began_ns, duration_ns, pid, table[:, 5:])

@@ -1,0 +1,60 @@
+"""The page's section "Why some executions took longer": classes as a bar and a table.
+
+Nothing here is escaped for HTML: the template escapes everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whylate.quantities import format_percent
+from whylate.report.page.causes import WIDTH, Part
+from whylate.report.sections import (
+    COLUMNS,
+    ClassRow,
+    class_rows,
+    longer_headline,
+    longer_notes,
+    longer_of,
+)
+from whylate.stats.executions.parts import REST
+from whylate.summary.model import Summary
+
+#: A narrower part of a bar is not visible.
+_NARROWEST = 0.5
+
+
+@dataclass(frozen=True)
+class LongerSection:
+    """The section. Rows come with the class of a colour."""
+
+    headline: str
+    columns: Sequence[str]
+    bar: Sequence[Part]
+    rows: Sequence[tuple[ClassRow, str]]
+    notes: Sequence[str]
+
+
+def longer_executions(summary: Summary) -> LongerSection | None:
+    """Return the section; None of another workload."""
+    longer = longer_of(summary)
+    if longer is None:
+        return None
+    rows = class_rows(longer)
+    colours = ["unexplained" if row.name == REST else f"cause{i}" for i, row in enumerate(rows)]
+    whole = max(1.0, sum(max(row.share, 0) for row in rows))
+    parts, x = [], 0.0
+    for row, colour in zip(rows, colours, strict=True):
+        width = max(row.share, 0) / whole * WIDTH
+        if width >= _NARROWEST:
+            title = f"{row.name}: {format_percent(row.share, 1)}"
+            parts.append(Part(round(x, 1), round(width, 1), colour, title))
+        x += width
+    return LongerSection(
+        longer_headline(longer),
+        COLUMNS,
+        parts,
+        list(zip(rows, colours, strict=True)),
+        longer_notes(longer),
+    )

@@ -1,0 +1,80 @@
+"""Why some executions of a section took longer, in words that the terminal and the page share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whylate.quantities import format_count, format_percent, format_short_ns
+from whylate.summary.model import ExecutionClassFigures, LongerFigures, Summary
+from whylate.text import plain
+
+#: The headings of the table, in order.
+COLUMNS = ("class", "located share", "95 % CI", "executions", "longest")
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """A row of the table; share: for a bar, 0 to 1."""
+
+    name: str
+    share: float
+    cells: tuple[str, ...]
+    which: str
+
+
+def longer_of(summary: Summary) -> LongerFigures | None:
+    """Return why executions took longer, where there is anything to say."""
+    return summary.section.longer if summary.section is not None else None
+
+
+def longer_headline(longer: LongerFigures) -> str:
+    """Say how many executions took longer than twice the median."""
+    if not longer.count:
+        return (
+            f"No execution took longer than twice the median, {format_short_ns(longer.above_ns)}."
+        )
+    share = format_percent(longer.count / longer.of, 2)
+    return (
+        f"{format_count(longer.count)} of {format_count(longer.of)} executions ({share}) took "
+        f"longer than twice the median, {format_short_ns(longer.above_ns)}; what they took beyond "
+        f"the mean of the others: {format_short_ns(longer.excess_ns)}"
+    )
+
+
+def class_rows(longer: LongerFigures) -> list[ClassRow]:
+    """Return a row for each class."""
+    return [_row(each) for each in longer.classes]
+
+
+def longer_notes(longer: LongerFigures) -> list[str]:
+    """Say what the shares are, and what was not observed."""
+    notes = []
+    if longer.classes:
+        notes.append(
+            "Shares are of what longer executions took beyond the mean of the others. An execution "
+            "is of the class that has half of its excess or more. Unexplained is time on the CPU "
+            "that was in none of the classes."
+        )
+    if longer.not_observed:
+        what = ", ".join(plain(name, 40) for name in longer.not_observed)
+        notes.append(f"Not observed on this board: {what}.")
+    return notes
+
+
+def _row(figures: ExecutionClassFigures) -> ClassRow:
+    interval = "–"
+    if figures.low is not None and figures.high is not None:
+        interval = f"{format_percent(figures.low, 1)}–{format_percent(figures.high, 1)}"
+    longest = "–" if figures.longest_ns is None else format_short_ns(figures.longest_ns)
+    which = ""
+    if figures.number is not None:
+        which = (
+            f"execution {format_count(figures.number)} that ended on CPU {figures.cpu}, in thread "
+            f"{figures.pid}"
+        )
+    return ClassRow(
+        plain(figures.name, 60),
+        figures.share,
+        (format_percent(figures.share, 1), interval, format_count(figures.count), longest),
+        which,
+    )

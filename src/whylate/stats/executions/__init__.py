@@ -1,0 +1,1 @@
+"""Executions of a piece of code with counters: what took their cycles, lines, and peaks."""

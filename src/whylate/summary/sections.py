@@ -1,0 +1,141 @@
+"""What is printed of a section beside the durations of its executions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.quantities import format_count, format_ns, format_percent
+from whylate.recording.manifest import Manifest
+from whylate.recording.sections import PartName
+from whylate.recording.store.executions import ExecutionFile, Executions
+from whylate.recording.waits import bin_edges
+from whylate.stats.executions.parts import TIMES, ExecutionClass, Times, classify
+from whylate.summary.model import (
+    Caution,
+    Exceedance,
+    ExecutionClassFigures,
+    LongerFigures,
+    SectionFigures,
+)
+
+#: The parts that are times, and what each is called; what each takes to be observed.
+_CLASSES: dict[str, tuple[str, PartName]] = {
+    "interrupted_ns": ("interrupted", "interrupts"),
+    "preempted_ns": ("preempted", "switches"),
+    "slept_ns": ("asleep", "switches"),
+    "lock_ns": ("waiting for a lock", "locks"),
+}
+
+
+def section_figures(
+    manifest: Manifest, executions: ExecutionFile | None, median_ns: int | None
+) -> SectionFigures | None:
+    """Return how executions were timed, and what became of them; None of another workload.
+
+    executions: None leaves out why some took longer, and so does a median of None.
+    """
+    report = manifest.section
+    if report is None:
+        return None
+    bins = [cpu.bins[-1].bin for cpu in report.cpus]
+    longer = None
+    if executions is not None and median_ns is not None:
+        longer = _longer(report.observed, executions, TIMES * median_ns, manifest.plan.seed)
+    return SectionFigures(
+        hook=report.hook,
+        one_in=report.one_in,
+        account=report.account,
+        longest_ns=bin_edges(max(bins))[1] if bins else None,
+        floor_before=report.floor_before,
+        floor_after=report.floor_after,
+        longer=longer,
+    )
+
+
+def _longer(
+    observed: Sequence[PartName], executions: ExecutionFile, above_ns: int, seed: int
+) -> LongerFigures:
+    """Return why executions took longer than above_ns; raises RecordingError."""
+    longer, others, count = executions.split(above_ns, seed)
+    columns = [name for name, (_, part) in _CLASSES.items() if part in observed]
+    names = [_CLASSES[name][0] for name in columns]
+    classes = classify(_times(longer, columns), _times(others, columns), names, seed)
+    mean_ns = float(others.duration_ns.mean()) if others.duration_ns.size else 0.0
+    return LongerFigures(
+        above_ns=above_ns,
+        count=longer.duration_ns.size,
+        of=count + longer.duration_ns.size,
+        excess_ns=round(float((longer.duration_ns - mean_ns).sum())),
+        classes=[_class_figures(each, longer) for each in classes],
+        not_observed=[name for name in dict.fromkeys(part for _, part in _CLASSES.values())
+                      if name not in observed],
+    )  # fmt: skip
+
+
+def _times(executions: Executions, columns: Sequence[str]) -> Times:
+    parts = [executions.part(name) for name in columns]
+    size = executions.duration_ns.size
+    return Times(
+        executions.began_ns,
+        executions.duration_ns,
+        np.column_stack(parts) if parts else np.empty((size, 0), np.int64),
+    )
+
+
+def _class_figures(each: ExecutionClass, longer: Executions) -> ExecutionClassFigures:
+    row = each.longest if each.longest >= 0 else None
+
+    def known(values: NDArray[np.int64]) -> int | None:
+        return None if row is None else int(values[row])
+
+    return ExecutionClassFigures(
+        name=each.name,
+        share=each.share,
+        low=None if math.isnan(each.low) else each.low,
+        high=None if math.isnan(each.high) else each.high,
+        count=each.count,
+        longest_ns=known(longer.duration_ns),
+        cpu=known(longer.cpu),
+        number=known(longer.number),
+        pid=known(longer.pid),
+    )
+
+
+def without_all_rows(section: SectionFigures | None) -> Exceedance | None:
+    """Return the refused bound of a section of which only some executions have rows."""
+    if section is None or section.one_in == 1:
+        return None
+    reason = f"only 1 of {format_count(section.one_in)} executions has a row"
+    if section.longest_ns is not None:
+        reason += f"; all took less than {format_ns(section.longest_ns)}"
+    return Exceedance(None, None, None, None, None, None, reason)
+
+
+def section_cautions(section: SectionFigures | None) -> Iterator[Caution]:
+    """Yield what leaves executions of a section without a duration."""
+    account = section.account if section is not None else None
+    if account is None or not account.entries:
+        return
+    parts = (
+        (account.left, "were left without a return that was seen"),
+        (account.too_deep, "were within too many others of their thread"),
+        (account.no_room, "came while too many threads were in the section"),
+    )
+    for count, what in parts:
+        if count:
+            share = format_percent(count / account.entries)
+            text = (
+                f"{format_count(count)} executions ({share}) {what}: how long they took is not "
+                "known."
+            )
+            yield Caution("section", text)
+    if account.missed:
+        text = (
+            f"The kernel did not run a hook {format_count(account.missed)} times, as where one "
+            "interrupts another: executions are missing, or were not seen to return."
+        )
+        yield Caution("section", text)
