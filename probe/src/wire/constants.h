@@ -90,6 +90,8 @@
 #define WIRE_MOST_WAITS 1000000000000000ull
 /* Bytes of what a section begins or ends at. */
 #define WIRE_LONGEST_PLACE 1023u
+/* Groups of waits for locks that have the same callers. */
+#define WIRE_MOST_LOCK_GROUPS 256u
 /* Conditions on the beginning of a section. */
 #define WIRE_MOST_CONDITIONS 4u
 /* Of so many executions of a section at most one is drawn. */

@@ -58,6 +58,7 @@ enum wire_kind {
 	WIRE_APP_ENDED = 86,
 	WIRE_SECTION_STARTED = 126,
 	WIRE_SECTION_FLOOR = 130,
+	WIRE_SECTION_LOCK = 131,
 	WIRE_EXECUTIONS = 127,
 	WIRE_EXECUTION_BINS = 128,
 	WIRE_SECTION_RESULT = 129,
@@ -194,6 +195,7 @@ struct wire_section {
 	struct wire_bytes comm;
 	uint32_t one_in;
 	uint64_t above_ns;
+	uint8_t locks;
 	struct wire_bytes file;
 };
 
@@ -531,6 +533,17 @@ struct wire_section_floor {
 	uint64_t without_ns;
 	int32_t error;
 	struct wire_bytes text;
+};
+
+/* section_lock - Waits for locks in a section that have the same callers, the innermost first. */
+struct wire_section_lock {
+	uint64_t lock;
+	struct wire_bytes name;
+	uint32_t flags;
+	uint64_t count;
+	uint64_t total_ns;
+	uint64_t longest_ns;
+	struct wire_list callers;
 };
 
 /* executions - Executions of a section that are kept; `data`: a block executions. */

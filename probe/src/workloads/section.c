@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "activations/bins.h"
+#include "activations/lock_groups.h"
 #include "activations/thread_names.h"
 #include "bpf/kernel_btf.h"
 #include "clock.h"
@@ -48,7 +49,8 @@
 
 /* A CPU, and the block of its rows that is being filled. */
 struct section_reader {
-	uint64_t next; /* the row to look at */
+	uint64_t next; /* the row to look at, */
+	uint64_t lock; /* and the wait for a lock */
 	uint64_t seen;
 	uint64_t dropped;
 	uint64_t first;
@@ -66,6 +68,8 @@ struct section_workload {
 	char file[WIRE_LONGEST_PLACE + 1];
 	struct section_reader *readers; /* by CPU number */
 	struct thread_names names;
+	struct lock_groups locks;
+	uint64_t locks_lost;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t shipped_ns;
@@ -152,6 +156,27 @@ static bool read_cpu(struct section_workload *workload, uint16_t number)
 		reader->seen++;
 	}
 	return true;
+}
+
+/* read_locks - add a CPU's waits for locks to their groups */
+static void read_locks(struct section_workload *workload, uint16_t number)
+{
+	struct section_reader *reader = &workload->readers[number];
+	struct section_cpu *cpu = section_cpu_at(&workload->section, number);
+	uint64_t written = __atomic_load_n(&cpu->locks_count, __ATOMIC_ACQUIRE);
+
+	for (; reader->lock < written; reader->lock++) {
+		const struct section_lock *at = &cpu->locks[reader->lock % SECTION_LOCKS];
+		uint64_t made = __atomic_load_n(&at->number, __ATOMIC_ACQUIRE);
+		struct section_lock wait = *at;
+
+		if (made == reader->lock + 1 &&
+		    __atomic_load_n(&cpu->locks_count, __ATOMIC_ACQUIRE) - reader->lock <=
+			SECTION_LOCKS)
+			lock_groups_add(&workload->locks, &wait);
+		else
+			workload->locks_lost++;
+	}
 }
 
 /* ---------------------------------------------------------------- start */
@@ -259,7 +284,10 @@ static int take_plan(struct section_workload *workload, const struct wire_sectio
 	    .file = workload->file,
 	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
 	    .rows = ROWS_MOST,
-	    .config = {.tgid = asked->pid, .key = asked->key, .has_comm = asked->comm.length > 0},
+	    .config = {.tgid = asked->pid,
+		       .key = asked->key,
+		       .has_comm = asked->comm.length > 0,
+		       .keeps_locks = asked->locks},
 	};
 	while (plan->rows > ROWS_LEAST &&
 	       plan->rows * sizeof(struct section_row) * plan->cpu_limit > BYTES_MOST)
@@ -341,11 +369,13 @@ static int open_section(struct section_workload *workload, const struct wire_sec
 	if (error)
 		return error;
 	workload->readers = calloc(plan.cpu_limit, sizeof(*workload->readers));
-	error = workload->readers ? try_rate(workload, asked, started, text)
-				  : fail(text, ENOMEM, "no memory for rows");
+	error = workload->readers && lock_groups_open(&workload->locks)
+		    ? try_rate(workload, asked, started, text)
+		    : fail(text, ENOMEM, "no memory for rows");
 	if (!error)
 		return 0;
 	section_close(&workload->section);
+	lock_groups_close(&workload->locks);
 	free(workload->readers);
 	return error;
 }
@@ -389,6 +419,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	error = section_attach(&state->section, workload->text);
 	if (error) {
 		section_close(&state->section);
+		lock_groups_close(&state->locks);
 		free(state->readers);
 		sender_unspool(sender);
 		free(state);
@@ -438,9 +469,17 @@ static void end(struct section_workload *workload)
 	for (uint16_t i = 0; i < workload->section.plan.cpu_limit; i++)
 		ship_block(workload, i);
 	sender_unspool(workload->sender);
+	lock_groups_send(&workload->locks, workload->sender);
+	if (workload->locks_lost)
+		send_note(workload->sender, "locks",
+			  "%" PRIu64
+			  " waits for locks were overwritten before they were read: they "
+			  "are in no line of the table",
+			  workload->locks_lost);
 	send_results(workload);
 	section_close(&workload->section);
 	workload_send_result(workload->sender);
+	lock_groups_close(&workload->locks);
 	free(workload->readers);
 	free(workload);
 }
@@ -458,6 +497,7 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 	}
 	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++) {
 		all &= read_cpu(state, i);
+		read_locks(state, i);
 		if (ship)
 			ship_block(state, i);
 	}

@@ -36,6 +36,8 @@ _recording = option_under(Heading.RECORDING)
 @_recording("--one-in", type=click.IntRange(1, MOST_ONE_IN), metavar="N",
             help="Keep one of N executions, drawn at random. All are counted.  "
             "[default: as many as can be kept]")  # fmt: skip
+@_recording("--locks", is_flag=True,
+            help="Tell waits for locks in the section by lock and callers.")  # fmt: skip
 @_recording("--spool", is_flag=True, help="Keep all rows on the board until the end.")
 @run_options
 def command(
@@ -47,6 +49,7 @@ def command(
     requirements: tuple[str, ...],
     hook: str,
     one_in: int | None,
+    locks: bool,
     spool: bool,
     options: RunOptions,
 ) -> None:
@@ -87,6 +90,7 @@ def command(
         duration_ns=duration_ns,
         spool=spool,
         place=parse_place(section, hook),
+        locks=locks,
         comm=comm,
         pid=pid,
         one_in=one_in,

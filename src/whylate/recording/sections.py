@@ -8,10 +8,18 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from whylate.recording.bounds import Count, Cpu, TimeNs
+from whylate.recording.bounds import Count, Cpu, Integer, TimeNs
 from whylate.recording.waits import WaitBin
-from whylate.wire.constants import MOST_ONE_IN, WAIT_BINS, ExecutionPart, SectionHook
+from whylate.wire.constants import (
+    MOST_LOCK_GROUPS,
+    MOST_ONE_IN,
+    WAIT_BINS,
+    ExecutionPart,
+    SectionHook,
+)
 
+#: Callers of a wait that are kept (probe/src/section/bpf/layout.h).
+MOST_CALLERS = 8
 HookName = Literal["fentry", "kprobe", "tracepoint", "uprobe"]
 #: By the number that the probe sends.
 HOOKS: dict[int, HookName] = {
@@ -82,6 +90,23 @@ class SectionFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     why: str = ""
 
 
+class LockReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Waits for locks in a section that have the same callers, the innermost first.
+
+    lock: its address; None: several locks. name: of what lies there, "" where the kernel does not
+    show it. flags: LCB_F_ of linux/lock.h. callers: "" where a name is not known; none: all waits
+    that have no group of their own.
+    """
+
+    lock: Integer | None
+    name: str
+    flags: Count
+    count: Count
+    total_ns: TimeNs
+    longest_ns: TimeNs
+    callers: Annotated[list[str], Meta(max_length=MOST_CALLERS)]
+
+
 class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How the executions of a run were timed, and what became of all of them.
 
@@ -97,6 +122,8 @@ class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     tried: Count
     account: SectionAccount | None = None
     cpus: list[CpuBins] = []
+    #: Where they were asked for: waits for locks, in groups.
+    locks: Annotated[list[LockReport], Meta(max_length=MOST_LOCK_GROUPS)] = []
     #: None where the run broke before.
     floor_before: SectionFloor | None = None
     floor_after: SectionFloor | None = None

@@ -173,6 +173,22 @@ class LongerFigures(msgspec.Struct, frozen=True):
     not_observed: list[str]
 
 
+class LockFigures(msgspec.Struct, frozen=True):
+    """Waits for locks in a section that have the same callers.
+
+    lock: its name, or its address; None where there were several, or it is not known. kind: "spin
+    lock", "mutex" and so on. callers: of what locks, the innermost first, without offsets; none:
+    all waits that have no group of their own.
+    """
+
+    lock: str | None
+    kind: str
+    callers: list[str]
+    count: int
+    total_ns: int
+    longest_ns: int
+
+
 class SectionFigures(msgspec.Struct, frozen=True):
     """How executions of a section were timed, and what became of all of them.
 
@@ -185,6 +201,8 @@ class SectionFigures(msgspec.Struct, frozen=True):
     one_in: int
     account: SectionAccount | None
     longest_ns: int | None
+    #: Where they were asked for: waits for locks, the longest total first.
+    locks: list[LockFigures] = []
     #: How long an empty section takes, before the run and after it.
     floor_before: SectionFloor | None = None
     floor_after: SectionFloor | None = None

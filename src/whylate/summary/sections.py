@@ -14,6 +14,7 @@ from whylate.recording.sections import PartName
 from whylate.recording.store.executions import ExecutionFile, Executions
 from whylate.recording.waits import bin_edges
 from whylate.stats.executions.parts import TIMES, ExecutionClass, Times, classify
+from whylate.summary.locks import lock_figures
 from whylate.summary.model import (
     Caution,
     Exceedance,
@@ -50,6 +51,7 @@ def section_figures(
         one_in=report.one_in,
         account=report.account,
         longest_ns=bin_edges(max(bins))[1] if bins else None,
+        locks=lock_figures(report.locks),
         floor_before=report.floor_before,
         floor_after=report.floor_after,
         longer=longer,

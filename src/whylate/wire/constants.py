@@ -87,6 +87,8 @@ WAIT_BINS = 784
 MOST_WAITS = 1_000_000_000_000_000
 #: Bytes of what a section begins or ends at.
 LONGEST_PLACE = 1_023
+#: Groups of waits for locks that have the same callers.
+MOST_LOCK_GROUPS = 256
 #: Conditions on the beginning of a section.
 MOST_CONDITIONS = 4
 #: Of so many executions of a section at most one is drawn.

@@ -166,6 +166,7 @@ class Section(
         "pid": (0, 2_147_483_647),
         "one_in": (0, 16_777_216),
         "above_ns": (0, 4_611_686_018_427_387_903),
+        "locks": (0, 1),
     },
 ):
     """Time each execution of a section of code."""
@@ -185,6 +186,7 @@ class Section(
     comm: Text
     one_in: U32
     above_ns: U64
+    locks: U8
     file: Text
 
 
@@ -739,6 +741,27 @@ class SectionFloor(
 
 
 @dataclass(frozen=True, slots=True)
+class SectionLock(
+    Message,
+    kind=131,
+    ranges={
+        "count": (0, 9_223_372_036_854_775_807),
+        "total_ns": (0, 4_611_686_018_427_387_903),
+        "longest_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """Waits for locks in a section that have the same callers, the innermost first."""
+
+    lock: U64
+    name: Text
+    flags: U32
+    count: U64
+    total_ns: U64
+    longest_ns: U64
+    callers: ListText
+
+
+@dataclass(frozen=True, slots=True)
 class Executions(
     Message, kind=127, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
 ):
@@ -1195,6 +1218,7 @@ MESSAGES: dict[int, type[Message]] = {
         AppEnded,
         SectionStarted,
         SectionFloor,
+        SectionLock,
         Executions,
         ExecutionBins,
         SectionResult,

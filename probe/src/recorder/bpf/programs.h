@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 9c1daafd0d817bfeb9cad2be011e9f67a1e9ba7857748f332e6d6215871695a1 */
+/* sources: sha256 b634eb2780e4f437473b47459f1abf9e8a67b3628eb5f64df723ae07d9c41e99 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -46,6 +46,8 @@ struct section_config {
 	__u32 begin_argument;
 	__u32 end_argument;
 	__u32 has_comm;
+	__u32 keeps_locks; /* each wait for a lock is kept */
+	__u32 reserved;
 	__u32 condition_count; /* all of them hold at the beginning */
 	char comm[16];	       /* threads of this name alone, where has_comm */
 	struct section_condition conditions[SECTION_CONDITIONS];
@@ -63,6 +65,20 @@ struct section_parts {
 	__u64 slept_ns;	      /* it slept, and was not yet switched to again */
 	__u64 lock_ns;	      /* it waited for a lock, running or asleep */
 	__u64 faults;	      /* page faults; no time */
+};
+
+/* Callers of a wait for a lock that are kept, the innermost first; 0 ends them. */
+#define SECTION_CALLERS 8u
+/* Waits of a CPU that are kept until the probe has read them; a power of two. */
+#define SECTION_LOCKS 1024u
+
+/* A wait for a lock of a thread in the section. */
+struct section_lock {
+	__u64 number; /* of the CPU's, from 1; written last */
+	__u64 waited_ns;
+	__u64 lock;  /* its address */
+	__u64 flags; /* LCB_F_ of the kernel */
+	__u64 callers[SECTION_CALLERS];
 };
 
 /* An execution that has begun. */
@@ -87,6 +103,7 @@ struct section_owner {
 	__u64 sleeps;		   /* it was not runnable then */
 	__u64 lock_ns;		   /* since when it waits for a lock; 0: it does not */
 	struct section_parts lock; /* its parts at that time */
+	struct section_lock wait;  /* of it, what is known then */
 	struct section_frame frames[SECTION_DEEPEST];
 };
 
@@ -110,7 +127,8 @@ struct section_cpu {
 	__u64 unmatched; /* returns of none of the entries that are kept */
 	__u64 rows;	 /* that were begun */
 	__u64 one_in;	 /* of so many executions one is drawn; set by the probe, 0 or 1: all are */
-	__u64 above_ns;	 /* one that takes longer is kept whether it is drawn or not; 0: none is */
+	__u64 locks_count; /* waits for locks */
+	__u64 above_ns; /* one that takes longer is kept whether it is drawn or not; 0: none is */
 	/* Interrupts and softirqs that run, the outermost first: since when, and of it within inner
 	 * ones. */
 	__u64 level;
@@ -118,6 +136,7 @@ struct section_cpu {
 		__u64 since_ns;
 		__u64 inner_ns;
 	} levels[SECTION_LEVELS];
+	struct section_lock locks[SECTION_LOCKS];
 	/* Executions that have returned, by their durations: see block waits of the wire. */
 	__u64 bins[WIRE_WAIT_BINS];
 };

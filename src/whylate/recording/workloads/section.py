@@ -99,6 +99,8 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     """
 
     place: KernelFunction | TracepointPair | UserCode
+    #: Waits for locks are told by lock and callers.
+    locks: bool = False
     comm: str | None = None
     pid: Small | None = None
     one_in: Annotated[int, Meta(ge=1, le=MOST_ONE_IN)] | None = None

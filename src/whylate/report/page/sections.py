@@ -12,8 +12,11 @@ from whylate.quantities import format_percent
 from whylate.report.page.causes import WIDTH, Part
 from whylate.report.sections import (
     COLUMNS,
+    LOCK_COLUMNS,
     ClassRow,
     class_rows,
+    lock_rows,
+    locks_note,
     longer_headline,
     longer_notes,
     longer_of,
@@ -34,6 +37,9 @@ class LongerSection:
     bar: Sequence[Part]
     rows: Sequence[tuple[ClassRow, str]]
     notes: Sequence[str]
+    locks: Sequence[tuple[str, ...]]
+    lock_columns: Sequence[str]
+    locks_note: str
 
 
 def longer_executions(summary: Summary) -> LongerSection | None:
@@ -57,4 +63,7 @@ def longer_executions(summary: Summary) -> LongerSection | None:
         parts,
         list(zip(rows, colours, strict=True)),
         longer_notes(longer),
+        lock_rows(summary),
+        LOCK_COLUMNS,
+        locks_note(summary),
     )

@@ -39,7 +39,7 @@ from whylate.report.terminal.lines import (
     trust_lines,
     widest_table,
 )
-from whylate.report.terminal.sections import print_longer
+from whylate.report.terminal.sections import print_locks, print_longer
 from whylate.report.terminal.waits import print_waits
 from whylate.summary.model import Estimate, Figures, Requirement, Summary
 from whylate.text import plain
@@ -100,6 +100,7 @@ def print_summary(
     if longer is not None:
         print_longer(longer, console)
         console.print()
+        print_locks(summary, console)
     console.print(Text(unseen_bound(summary)))
     for line in _below(summary, why):
         console.print(line)

@@ -81,6 +81,7 @@ class SectionRules(ActivationRules):
             comm=workload.comm or "",
             one_in=workload.one_in or 0,
             above_ns=0,
+            locks=int(workload.locks),
             file=user.file if user is not None else "",
         )
 

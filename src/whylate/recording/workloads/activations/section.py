@@ -10,8 +10,10 @@ import numpy as np
 from whylate.recording.manifest import Problem
 from whylate.recording.sections import (
     HOOKS,
+    MOST_CALLERS,
     OBSERVED,
     CpuBins,
+    LockReport,
     SectionAccount,
     SectionFloor,
     SectionReport,
@@ -22,7 +24,7 @@ from whylate.recording.workloads.activations.app import MAX_THREADS, AppAssemble
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.text import shown
 from whylate.wire.codec import WireError
-from whylate.wire.constants import HIGHEST_PID, LONGEST_COMM, NameTable
+from whylate.wire.constants import HIGHEST_PID, LONGEST_COMM, MOST_LOCK_GROUPS, NameTable
 from whylate.wire.executions import decode_bins, decode_executions
 from whylate.wire.messages import (
     ExecutionBins,
@@ -32,10 +34,14 @@ from whylate.wire.messages import (
     Samples,
     SampleStages,
     SampleThreads,
+    SectionLock,
     SectionResult,
     SectionStarted,
 )
 from whylate.wire.messages import SectionFloor as SectionFloorMessage
+
+#: Characters of a function's name with its offset and module.
+_LONGEST_NAME = 128
 
 
 class SectionAssembler(AppAssembler):
@@ -54,6 +60,8 @@ class SectionAssembler(AppAssembler):
                     tried_ns=message.tried_ns,
                     tried=message.tried,
                 )
+            case SectionLock():
+                self._add_lock(message)
             case SectionFloorMessage():
                 self._add_floor(message)
             case Executions():
@@ -124,6 +132,28 @@ class SectionAssembler(AppAssembler):
     def _add_name(self, message: Name) -> None:
         if len(self.names) < MAX_THREADS and 0 < message.id <= HIGHEST_PID:
             self.names[message.id] = shown(message.text, LONGEST_COMM)
+
+    def _add_lock(self, message: SectionLock) -> None:
+        section = self.section
+        if section is None or len(section.locks) == MOST_LOCK_GROUPS:
+            raise WireError("waits for locks of no section, or more groups than there can be")
+        if (
+            len(message.callers) > MOST_CALLERS
+            or not message.count
+            or not message.longest_ns <= message.total_ns <= message.count * message.longest_ns
+        ):
+            raise WireError("waits for a lock that cannot have been")
+        lock = LockReport(
+            # A kernel's address is beyond the integers of a manifest.
+            lock=message.lock - (1 << 64) if message.lock >> 63 else message.lock or None,
+            name=shown(message.name, _LONGEST_NAME),
+            flags=message.flags,
+            count=message.count,
+            total_ns=message.total_ns,
+            longest_ns=message.longest_ns,
+            callers=[shown(name, _LONGEST_NAME) for name in message.callers],
+        )
+        self.section = msgspec.structs.replace(section, locks=[*section.locks, lock])
 
     def _add_floor(self, message: SectionFloorMessage) -> None:
         if self.section is None:
