@@ -175,6 +175,10 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 	int error;
 
 	*floor = (struct section_floor){0};
+	if (section->plan.kind == SECTION_USER)
+		return fail(text, EOPNOTSUPP,
+			    "an empty section of user code takes as long as the kernel takes for "
+			    "the instruction at each hook, which differs");
 	error = section_open(&empty, &plan, text);
 	if (error)
 		return error;

@@ -130,11 +130,17 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 			   [AT_SECTION_CONFIG] = -1}},
 	    .begin_program = -1,
 	    .end_program = -1,
-	    .begin_link = -1,
-	    .end_link = -1,
+	    .user = {.fd = -1},
 	};
 	parts_init(&section->parts);
 	section->plan.config.row_mask = plan->rows - 1;
+	if (plan->kind == SECTION_USER) {
+		error = user_code_open(&section->user, plan->file, plan->begin, plan->end,
+				       plan->config.tgid, plan->hook == HOOK_UPROBE, text);
+		if (error)
+			return error;
+		section->plan.config.return_pops = section->user.pops;
+	}
 	error = make_maps(section);
 	if (error)
 		fail(text, error, "BPF: %s%s", strerror(error),
@@ -150,30 +156,54 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	return error;
 }
 
+/* attach_links - attach a program at all its places; returns 0 or an errno */
+static int attach_links(struct section *section, bool at_end)
+{
+	const struct section_method *hook = section->hook;
+	struct section_links *links = at_end ? &section->end_links : &section->begin_links;
+	size_t count = hook->count ? hook->count(section, at_end) : 1;
+
+	while (links->count < count) {
+		int link = hook->attach(section, at_end, links->count);
+
+		if (link < 0)
+			return errno;
+		links->at[links->count++] = link;
+	}
+	return 0;
+}
+
+static void close_links(struct section_links *links)
+{
+	while (links->count)
+		close(links->at[--links->count]);
+}
+
 int section_attach(struct section *section, char *text)
 {
+	int error = 0;
+
 	parts_attach(&section->parts);
 	/* Ends first: one whose beginning was not seen is left out. But programs at one tracepoint
 	 * run in the order in which they came. */
 	if (section->plan.is_empty && section->plan.kind == SECTION_TRACEPOINTS)
-		section->begin_link = section->hook->attach(section, false);
-	section->end_link = section->hook->attach(section, true);
-	if (section->end_link >= 0 && section->begin_link < 0)
-		section->begin_link = section->hook->attach(section, false);
-	if (section->begin_link >= 0 && section->end_link >= 0)
-		return 0;
-	return fail(text, errno, "%s", strerror(errno));
+		error = attach_links(section, false);
+	if (!error)
+		error = attach_links(section, true);
+	if (!error)
+		error = attach_links(section, false);
+	return error ? fail(text, error, "%s", strerror(error)) : 0;
 }
 
 void section_detach_begin(struct section *section)
 {
-	close_fd(&section->begin_link);
+	close_links(&section->begin_links);
 }
 
 void section_detach(struct section *section)
 {
-	close_fd(&section->begin_link);
-	close_fd(&section->end_link);
+	close_links(&section->begin_links);
+	close_links(&section->end_links);
 	parts_detach(&section->parts);
 }
 
@@ -260,4 +290,5 @@ void section_close(struct section *section)
 	close_fd(&at[AT_SECTION_OWNERS]);
 	close_fd(&at[AT_SECTION_CPUS]);
 	close_fd(&section->fds.btf_fd);
+	user_code_close(&section->user);
 }

@@ -196,6 +196,7 @@ struct wire_section {
 	uint32_t one_in;
 	uint64_t above_ns;
 	uint8_t locks;
+	struct wire_bytes file;
 };
 
 /* counters - Count these events in each repetition, or of each wakeup thread; none: no more. */

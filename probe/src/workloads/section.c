@@ -65,6 +65,7 @@ struct section_workload {
 	struct section section;
 	char begin[WIRE_LONGEST_PLACE + 1];
 	char end[WIRE_LONGEST_PLACE + 1];
+	char file[WIRE_LONGEST_PLACE + 1];
 	struct section_reader *readers; /* by CPU number */
 	struct thread_names names;
 	struct lock_groups locks;
@@ -191,6 +192,30 @@ static bool is_plain(const char *name)
 	return true;
 }
 
+/* is_printed - whether a name of user code is of characters that names have */
+static bool is_printed(const char *name)
+{
+	for (; *name; name++)
+		if (!isgraph((unsigned char)*name))
+			return false;
+	return true;
+}
+
+/* take_places - copy the names of where a section begins and ends, and check them; false: they are
+ * none */
+static bool take_places(struct section_workload *workload, const struct wire_section *asked)
+{
+	const char *begin = workload->begin, *end = workload->end;
+
+	if (!wire_copy_text(asked->begin, workload->begin, sizeof(workload->begin)) ||
+	    !wire_copy_text(asked->end, workload->end, sizeof(workload->end)) ||
+	    !wire_copy_text(asked->file, workload->file, sizeof(workload->file)))
+		return false;
+	if (asked->kind == SECTION_USER)
+		return *begin && *workload->file && is_printed(begin) && is_printed(end);
+	return is_plain(begin) && (asked->kind == SECTION_TRACEPOINTS) == is_plain(end);
+}
+
 /* find_argument - find an argument of a tracepoint by its name; returns 0, or an errno with the
  * text
  */
@@ -256,6 +281,7 @@ static int take_plan(struct section_workload *workload, const struct wire_sectio
 	    .hook = asked->hook,
 	    .begin = workload->begin,
 	    .end = workload->end,
+	    .file = workload->file,
 	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
 	    .rows = ROWS_MOST,
 	    .config = {.tgid = asked->pid,
@@ -266,10 +292,7 @@ static int take_plan(struct section_workload *workload, const struct wire_sectio
 	while (plan->rows > ROWS_LEAST &&
 	       plan->rows * sizeof(struct section_row) * plan->cpu_limit > BYTES_MOST)
 		plan->rows /= 2;
-	if (!wire_copy_text(asked->begin, workload->begin, sizeof(workload->begin)) ||
-	    !is_plain(workload->begin) ||
-	    !wire_copy_text(asked->end, workload->end, sizeof(workload->end)) ||
-	    (asked->kind == SECTION_TRACEPOINTS) != is_plain(workload->end))
+	if (!take_places(workload, asked))
 		return fail(text, EINVAL, "no name of a function or tracepoint");
 	if (!wire_copy_text(asked->comm, config->comm, sizeof(config->comm)))
 		return fail(text, EINVAL, "no name of a thread");

@@ -20,12 +20,13 @@ from whylate.wire.constants import (
 
 #: Callers of a wait that are kept (probe/src/section/bpf/layout.h).
 MOST_CALLERS = 8
-HookName = Literal["fentry", "kprobe", "tracepoint"]
+HookName = Literal["fentry", "kprobe", "tracepoint", "uprobe"]
 #: By the number that the probe sends.
 HOOKS: dict[int, HookName] = {
     SectionHook.FENTRY: "fentry",
     SectionHook.KPROBE: "kprobe",
     SectionHook.TRACEPOINT: "tracepoint",
+    SectionHook.UPROBE: "uprobe",
 }
 
 PartName = Literal["interrupts", "switches", "locks", "page faults"]

@@ -160,8 +160,8 @@ class Section(
     ranges={
         "duration_ns": (1, 2_592_000_000_000_000),
         "spool": (0, 1),
-        "kind": (0, 1),
-        "hook": (0, 3),
+        "kind": (0, 2),
+        "hook": (0, 4),
         "key": (0, 2),
         "pid": (0, 2_147_483_647),
         "one_in": (0, 16_777_216),
@@ -187,6 +187,7 @@ class Section(
     one_in: U32
     above_ns: U64
     locks: U8
+    file: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -701,7 +702,7 @@ class SectionStarted(
     Message,
     kind=126,
     ranges={
-        "hook": (1, 3),
+        "hook": (1, 4),
         "one_in": (1, 16_777_216),
         "parts": (0, 15),
         "tried_ns": (0, 4_611_686_018_427_387_903),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 a7ccdbdecbfb67ab7701b3bf157e1e240516b34f1720632f27419d264084ba20 */
+/* sources: sha256 b634eb2780e4f437473b47459f1abf9e8a67b3628eb5f64df723ae07d9c41e99 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -46,6 +46,45 @@ SECTION("kprobe/return") int probe_return(struct pt_regs *regs)
 	return 0;
 }
 
+/* ---------------------------------------------------------------- pairs of places in user code */
+
+SECTION("kprobe/begin") int probe_begin(void *context)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	(void)context;
+	if (is_wanted(pid_tgid))
+		begin(thread_key(pid_tgid), 0, 0);
+	return 0;
+}
+
+SECTION("kprobe/end") int probe_end(void *context)
+{
+	__u64 now = bpf_ktime_get_ns(), pid_tgid = bpf_get_current_pid_tgid();
+
+	(void)context;
+	if (is_wanted(pid_tgid))
+		end(thread_key(pid_tgid), 0, 0, now, pid_tgid);
+	return 0;
+}
+
+/* probe_next - end what began at this place before, and begin again: two programs at a place have
+ * no order */
+SECTION("kprobe/next") int probe_next(void *context)
+{
+	__u64 now = bpf_ktime_get_ns(), pid_tgid = bpf_get_current_pid_tgid();
+	struct section_owner *owner;
+
+	(void)context;
+	if (!is_wanted(pid_tgid))
+		return 0;
+	owner = find_owner(thread_key(pid_tgid));
+	if (owner && owner->key_depth & 0xff)
+		end(thread_key(pid_tgid), 0, 0, now, pid_tgid);
+	begin(thread_key(pid_tgid), 0, 0);
+	return 0;
+}
+
 /* ---------------------------------------------------------------- pairs of tracepoints */
 
 #define ARGUMENTS_MOST 12
