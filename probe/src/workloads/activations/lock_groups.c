@@ -29,7 +29,8 @@ bool lock_groups_open(struct lock_groups *groups)
 	return groups->groups;
 }
 
-/* group_of - return the group with these callers, which is made; the first where there is no room */
+/* group_of - return the group with these callers, which is made; the first where there is no room
+ */
 static struct lock_group *group_of(struct lock_groups *groups, const struct section_lock *wait)
 {
 	struct lock_group *group;
