@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bpf/map.h"
@@ -14,6 +16,11 @@
 #include "hooks.h"
 
 #define PAGE UINT64_C(4096)
+/* linux/membarrier.h: the same number has another name before Linux 4.16. */
+#define MEMBARRIER_EVERYWHERE 1
+/* How long a program that was preempted is awaited: so often so long. */
+#define SETTLE_NS   1000000
+#define SETTLE_MOST 100
 /* Reasons why hooks were refused, one behind the other. */
 #define REASONS_ROOM 600
 
@@ -146,26 +153,62 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	return error;
 }
 
+/* set_closed - let executions begin on all CPUs, or none any more */
+static void set_closed(struct section *section, uint64_t is_closed)
+{
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
+		__atomic_store_n(&section_cpu_at(section, i)->is_closed, is_closed,
+				 __ATOMIC_RELAXED);
+}
+
 int section_attach(struct section *section, char *text)
 {
-	/* Ends first: one whose beginning was not seen is left out. */
+	/* The kernel may take long between the two: until both are there nothing is counted. */
+	set_closed(section, 1);
 	section->end_link = section->hook->attach(section, true);
 	if (section->end_link >= 0)
 		section->begin_link = section->hook->attach(section, false);
-	if (section->begin_link >= 0)
-		return 0;
-	return fail(text, errno, "%s", strerror(errno));
+	if (section->begin_link < 0)
+		return fail(text, errno, "%s", strerror(errno));
+	set_closed(section, 0);
+	return 0;
 }
 
-void section_detach_begin(struct section *section)
+void section_close_entries(struct section *section)
 {
-	close_fd(&section->begin_link);
+	/* The hook stays: when a trampoline loses its entry, the kernel leaves out the returns of
+	 * executions that have begun. */
+	set_closed(section, 1);
+}
+
+static bool is_any_busy(const struct section *section)
+{
+	for (size_t i = 0; i < SECTION_OWNERS; i++)
+		if (__atomic_load_n(&section->owners[i].state, __ATOMIC_ACQUIRE) & OWNER_BUSY)
+			return true;
+	return false;
+}
+
+/* settle - wait until the programs that were started before have ended: detaching does not */
+static void settle(const struct section *section)
+{
+	struct timespec pause = {.tv_nsec = SETTLE_NS};
+
+	/* On all CPUs whatever keeps RCU from going on has ended then. */
+	syscall(SYS_membarrier, MEMBARRIER_EVERYWHERE, 0, 0);
+	/* A program on a trampoline can be preempted. */
+	for (int i = 0; i < SETTLE_MOST && section->owners && is_any_busy(section); i++)
+		nanosleep(&pause, NULL);
 }
 
 void section_detach(struct section *section)
 {
+	bool was_attached = section->begin_link >= 0 || section->end_link >= 0;
+
 	close_fd(&section->begin_link);
 	close_fd(&section->end_link);
+	if (was_attached)
+		settle(section);
 }
 
 void section_forget(struct section *section)
@@ -222,11 +265,12 @@ void section_account(const struct section *section, struct section_account *acco
 		account->too_deep += cpu->too_deep;
 		account->no_room += cpu->no_room;
 		account->unmatched += cpu->unmatched;
+		account->missed += cpu->missed;
 		for (size_t bin = 0; bin < WIRE_WAIT_BINS; bin++)
 			account->returned += cpu->bins[bin];
 	}
 	for (size_t i = 0; i < SECTION_OWNERS; i++)
-		account->in_flight += section->owners[i].key_depth & 0xff;
+		account->in_flight += section->owners[i].state & OWNER_DEPTH;
 }
 
 enum section_hook section_hook_kind(const struct section *section)

@@ -56,15 +56,20 @@ struct section_config {
 /* An execution that has begun. */
 struct section_frame {
 	__u64 place; /* on the stack: which execution it is. 0: of a pair of tracepoints */
-	__u64 place_at_return;
 	__u64 begin_ns;
 	__u32 cpu;
 	__u32 is_drawn;
 };
 
+/* Marks of an owner beside its key, and the number of its frames in use. */
+#define OWNER_DEPTH 0x0full
+#define OWNER_TAKEN 0x40ull /* someone has this place, or had it */
+#define OWNER_BUSY  0x80ull /* a program works on it */
+
 /* A thread, or what else pairs beginnings with ends. */
 struct section_owner {
-	__u64 key_depth; /* key << 8 | frames in use; 0: nobody had this place yet */
+	__u64 state;	 /* key << 8 | OWNER_; 0: nobody had this place yet */
+	__u64 place_now; /* of whoever marked it as busy */
 	struct section_frame frames[SECTION_DEEPEST];
 };
 
@@ -85,9 +90,11 @@ struct section_cpu {
 	__u64 no_room;	 /* or no place in the table was free */
 	__u64 left;	 /* entries whose code was left without a return that was seen */
 	__u64 unmatched; /* returns of none of the entries that are kept */
+	__u64 missed;	 /* entries and returns whose owner was busy: neither is an entry */
 	__u64 rows;	 /* that were begun */
 	__u64 one_in;	 /* of so many executions one is drawn; set by the probe, 0 or 1: all are */
 	__u64 above_ns;	 /* one that takes longer is kept whether it is drawn or not; 0: none is */
+	__u64 is_closed; /* set by the probe: none begins any more */
 	/* Executions that have returned, by their durations: see block waits of the wire. */
 	__u64 bins[WIRE_WAIT_BINS];
 };

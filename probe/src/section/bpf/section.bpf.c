@@ -7,9 +7,12 @@
  * stack pointer, or the frame of the trampoline that calls both programs. So executions within
  * others, and those that were left without a return, are what they are.
  *
- * The owner's word of key and depth changes from depth 0 by compare-and-swap alone, so that a place
- * in the table which is not in use can be taken over. At other depths it is its owner's, whose
- * interrupts leave it as they found it.
+ * One program at a time works on an owner: it marks it as busy, by compare-and-swap of the whole
+ * word of key, marks and depth. Whoever comes meanwhile, an interrupt of the same thread or another
+ * CPU with the same argument, finds it busy and counts itself as missed. The kernel keeps a program
+ * from interrupting itself, but not the one at the end from interrupting the one at the beginning.
+ * A place in the table that is neither busy nor in use can be taken over, by the same
+ * compare-and-swap.
  */
 #include "bpf/kernel.h"
 #include "layout.h"
@@ -69,36 +72,52 @@ ALWAYS_INLINE struct section_owner *owner_at(__u64 key, __u32 number)
 	return bpf_map_lookup_elem(&section_owners, &index);
 }
 
-/* find_owner - the owner of that key, NULL: it has no place. A place once taken is never empty
- * again, so that the search ends at an empty one. */
-ALWAYS_INLINE struct section_owner *find_owner(__u64 key)
+ALWAYS_INLINE bool change(struct section_owner *owner, __u64 before, __u64 after)
 {
-#pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < SECTION_TRIES; i++) {
-		struct section_owner *owner = owner_at(key, i);
-
-		if (!owner || !owner->key_depth)
-			return 0;
-		if (owner->key_depth >> 8 == key)
-			return owner;
-	}
-	return 0;
+	return __sync_val_compare_and_swap(&owner->state, before, after) == before;
 }
 
-/* take_place - take a place in the table that nobody uses, with a depth of 1; NULL: there is none
- */
-ALWAYS_INLINE struct section_owner *take_place(__u64 key)
+/* release - leave an owner with so many frames in use; what was written is seen before */
+ALWAYS_INLINE void release(struct section_owner *owner, __u64 key, __u64 depth)
 {
+	__sync_lock_test_and_set(&owner->state, key << 8 | OWNER_TAKEN | depth);
+}
+
+/*
+ * lock_owner - mark the owner of that key as busy; NULL: it has no place, or is_busy
+ *
+ * may_take: then a place that nobody uses may become its own. A place once taken is never empty
+ * again, so that a search without it ends at an empty one. A word that changed since it was read is
+ * read again.
+ */
+ALWAYS_INLINE struct section_owner *lock_owner(__u64 key, bool may_take, bool *is_busy)
+{
+	__u32 number = 0;
+
 #pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < SECTION_TRIES; i++) {
-		struct section_owner *owner = owner_at(key, i);
-		__u64 before;
+	for (__u32 i = 0; i < 2 * SECTION_TRIES; i++) {
+		struct section_owner *owner = owner_at(key, number);
+		__u64 before, after;
 
 		if (!owner)
 			return 0;
-		before = owner->key_depth;
-		if (!(before & 0xff) &&
-		    __sync_val_compare_and_swap(&owner->key_depth, before, key << 8 | 1) == before)
+		before = *(volatile __u64 *)&owner->state;
+		if (before & OWNER_TAKEN && before >> 8 == key) {
+			if (before & OWNER_BUSY) {
+				*is_busy = 1;
+				return 0;
+			}
+			after = before | OWNER_BUSY;
+		} else if (!may_take && !before) {
+			return 0;
+		} else if (may_take && !(before & (OWNER_BUSY | OWNER_DEPTH))) {
+			after = key << 8 | OWNER_TAKEN | OWNER_BUSY;
+		} else {
+			if (++number == SECTION_TRIES)
+				return 0;
+			continue;
+		}
+		if (change(owner, before, after))
 			return owner;
 	}
 	return 0;
@@ -109,71 +128,93 @@ ALWAYS_INLINE struct section_frame *frame_at(struct section_owner *owner, __u64 
 	return &owner->frames[number & (SECTION_DEEPEST - 1)];
 }
 
+/* place_of - where on the stack, as a number: a pointer becomes one through memory */
+ALWAYS_INLINE __u64 place_of(struct section_owner *owner, void *place, __u64 number)
+{
+	if (!place)
+		return number;
+	*(void *volatile *)&owner->place_now = place;
+	barrier();
+	return *(volatile __u64 *)&owner->place_now;
+}
+
 /*
- * begin - an execution begins; place: a pointer, or a number, that says where on the stack
+ * drop_left - drop the frames whose code has been left without a return; returns how many remain
  *
- * An interrupt may begin and end executions of the same owner at any instruction. So the frame is
- * taken first, by the depth, and filled then.
+ * The stack grows downwards: what began on the same stack, and not above here, has been left. Those
+ * on other stacks remain: an interrupt's can lie between two of its thread. Of a pair of
+ * tracepoints only one has begun: the former did not end.
  */
+ALWAYS_INLINE __u64 drop_left(struct section_cpu *cpu, struct section_owner *owner, __u64 depth,
+			      __u64 here)
+{
+	__u64 remain = 0;
+
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < SECTION_DEEPEST; i++) {
+		struct section_frame *frame = frame_at(owner, i);
+
+		if (i >= depth)
+			break;
+		if (!here ||
+		    (frame->place >> STACK_BITS == here >> STACK_BITS && frame->place <= here))
+			continue;
+		if (remain != i)
+			*frame_at(owner, remain) = *frame;
+		remain++;
+	}
+	count(&cpu->left, depth - remain);
+	return remain;
+}
+
+/* begin - an execution begins; place: a pointer, or a number, that says where on the stack */
 ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 {
 	struct section_cpu *cpu = cpu_here();
 	struct section_frame *frame;
 	struct section_owner *owner;
-	__u64 depth = 0, here;
+	__u64 depth, here;
+	bool is_busy = 0, is_closed;
 
 	if (!cpu)
 		return;
+	is_closed = cpu->is_closed;
+	owner = lock_owner(key, 0, &is_busy);
+	if (!owner && !is_busy && !is_closed)
+		owner = lock_owner(key, 1, &is_busy);
+	if (!owner && is_closed)
+		return;
+	if (!owner) {
+		if (is_busy) {
+			count(&cpu->missed, 1);
+			return;
+		}
+		count(&cpu->entries, 1);
+		count(&cpu->no_room, 1);
+		return;
+	}
+	depth = owner->state & OWNER_DEPTH;
+	here = place_of(owner, place, number);
+	if (unlikely(depth))
+		depth = drop_left(cpu, owner, depth, here);
+	if (is_closed) {
+		/* Its end must not be taken for that of one which was left. */
+		release(owner, key, depth);
+		return;
+	}
 	count(&cpu->entries, 1);
-	owner = find_owner(key);
-	if (owner)
-		depth = owner->key_depth & 0xff;
-	if (owner && depth) {
-		if (number == 0 && !place) {
-			/* Of one key only one has begun: the former did not end. */
-			count(&cpu->left, depth);
-			depth = 0;
-		}
-		if (depth >= SECTION_DEEPEST) {
-			count(&cpu->too_deep, 1);
-			return;
-		}
-		owner->key_depth = key << 8 | (depth + 1);
-	} else if (!owner || __sync_val_compare_and_swap(&owner->key_depth, key << 8,
-							 key << 8 | 1) != key << 8) {
-		owner = take_place(key);
-		if (!owner) {
-			count(&cpu->no_room, 1);
-			return;
-		}
+	if (depth >= SECTION_DEEPEST) {
+		count(&cpu->too_deep, 1);
+		release(owner, key, depth);
+		return;
 	}
-	barrier();
 	frame = frame_at(owner, depth);
-	/* Through memory a pointer becomes a number. */
-	if (place)
-		*(void *volatile *)&frame->place = place;
-	else
-		frame->place = number;
-	barrier();
-	here = *(volatile __u64 *)&frame->place;
-#pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < SECTION_DEEPEST; i++) {
-		struct section_frame *below = frame_at(owner, depth - 1);
-
-		/* The stack grows downwards: what began below here has been left. */
-		if (likely(!depth) || !here || below->place >> STACK_BITS != here >> STACK_BITS ||
-		    below->place > here)
-			break;
-		depth--;
-		count(&cpu->left, 1);
-		below->place = here;
-		owner->key_depth = key << 8 | (depth + 1);
-		frame = below;
-	}
+	frame->place = here;
 	frame->cpu = bpf_get_smp_processor_id();
 	frame->is_drawn = cpu->one_in < 2 || bpf_get_prandom_u32() % (__u32)cpu->one_in == 0;
 	/* Last, so that what it took to begin is no part of the duration. */
 	frame->begin_ns = bpf_ktime_get_ns();
+	release(owner, key, depth + 1);
 }
 
 /* bin_of - the bin of a duration: see block waits of the wire */
@@ -201,52 +242,60 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_frame *fra
 	__u64 number = __sync_fetch_and_add(&cpu->rows, 1);
 
 	row += number & wanted.row_mask;
-	row->number = 0;
-	barrier();
+	__sync_lock_test_and_set(&row->number, 0);
 	row->begin_ns = frame->begin_ns;
 	row->duration_ns = now - frame->begin_ns;
 	row->pid = pid_tgid;
 	row->begin_cpu = frame->cpu;
 	row->flags = (frame->is_drawn ? EXECUTION_DRAWN : 0) | (has_moved ? EXECUTION_MOVED : 0);
-	barrier();
-	row->number = number + 1;
+	/* The probe sees it after the rest, on every architecture. */
+	__sync_lock_test_and_set(&row->number, number + 1);
 }
 
-/* end - an execution ends, as begin() has it; now: when */
-ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pid_tgid)
+/* count_unmatched - count an end without its beginning, if beginnings are seen still */
+ALWAYS_INLINE void count_unmatched(struct section_cpu *cpu, bool is_counted)
+{
+	if (is_counted && !cpu->is_closed)
+		count(&cpu->unmatched, 1);
+}
+
+/* end - an execution ends, as begin() has it; now: when; is_counted: whether one without its
+ * beginning is */
+ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pid_tgid,
+		       bool is_counted)
 {
 	struct section_cpu *cpu = cpu_here();
-	struct section_owner *owner = find_owner(key);
 	struct section_frame *frame = 0;
-	__u64 depth, top;
+	struct section_owner *owner;
+	__u64 depth, top, here;
+	bool is_busy = 0;
 	__u32 bin;
 
 	if (!cpu)
 		return;
-	depth = top = owner ? owner->key_depth & 0xff : 0;
-	if (!owner || !depth) {
-		count(&cpu->unmatched, 1);
+	owner = lock_owner(key, 0, &is_busy);
+	if (!owner) {
+		if (!is_busy)
+			count_unmatched(cpu, is_counted);
+		else if (!cpu->is_closed)
+			count(&cpu->missed, 1);
 		return;
 	}
-	if (place) {
-		frame = frame_at(owner, depth - 1);
-		*(void *volatile *)&frame->place_at_return = place;
-		barrier();
-		number = *(volatile __u64 *)&frame->place_at_return;
-	}
+	depth = top = owner->state & OWNER_DEPTH;
+	here = place_of(owner, place, number);
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < SECTION_DEEPEST; i++) {
-		if (!depth) {
-			count(&cpu->unmatched, 1);
-			return;
-		}
-		depth--;
-		frame = frame_at(owner, depth);
-		if (likely(frame->place == number))
+		if (!depth)
 			break;
+		depth--;
+		if (likely(frame_at(owner, depth)->place == here)) {
+			frame = frame_at(owner, depth);
+			break;
+		}
 	}
-	if (frame->place != number) {
-		count(&cpu->unmatched, 1);
+	if (!frame) {
+		count_unmatched(cpu, is_counted);
+		release(owner, key, top);
 		return;
 	}
 	if (top - depth > 1)
@@ -258,8 +307,14 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 		count(&cpu->bins[bin], 1);
 	if (frame->is_drawn || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns))
 		keep(cpu, frame, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id());
-	barrier();
-	owner->key_depth = key << 8 | depth;
+	release(owner, key, depth);
+}
+
+/* may_end - whether an execution of the running thread may have begun. Its name may have changed
+ * since, its process not. */
+ALWAYS_INLINE bool may_end(__u64 pid_tgid)
+{
+	return !wanted.tgid || wanted.tgid == pid_tgid >> 32;
 }
 
 /* ---------------------------------------------------------------- functions, by trampolines */
@@ -277,8 +332,8 @@ SECTION("fexit/function") int function_exit(__u64 *context)
 {
 	__u64 now = bpf_ktime_get_ns(), pid_tgid = bpf_get_current_pid_tgid();
 
-	if (is_wanted(pid_tgid))
-		end(thread_key(pid_tgid), context, 0, now, pid_tgid);
+	if (may_end(pid_tgid))
+		end(thread_key(pid_tgid), context, 0, now, pid_tgid, is_wanted(pid_tgid));
 	return 0;
 }
 
@@ -297,8 +352,9 @@ SECTION("kprobe/return") int probe_return(struct pt_regs *regs)
 {
 	__u64 now = bpf_ktime_get_ns(), pid_tgid = bpf_get_current_pid_tgid();
 
-	if (is_wanted(pid_tgid))
-		end(thread_key(pid_tgid), 0, regs->sp - wanted.return_pops, now, pid_tgid);
+	if (may_end(pid_tgid))
+		end(thread_key(pid_tgid), 0, regs->sp - wanted.return_pops, now, pid_tgid,
+		    is_wanted(pid_tgid));
 	return 0;
 }
 
@@ -356,6 +412,8 @@ SECTION("raw_tp/end") int pair_end(__u64 *context)
 {
 	__u64 now = bpf_ktime_get_ns(), pid_tgid = bpf_get_current_pid_tgid();
 
-	end(pair_key(context, pid_tgid, wanted.end_argument), 0, 0, now, pid_tgid);
+	/* An end has none of the conditions, and may be of a beginning that had none of them. */
+	end(pair_key(context, pid_tgid, wanted.end_argument), 0, 0, now, pid_tgid,
+	    !wanted.condition_count && is_wanted(pid_tgid));
 	return 0;
 }
