@@ -169,7 +169,10 @@ int section_attach(struct section *section, char *text)
 	if (section->end_link >= 0)
 		section->begin_link = section->hook->attach(section, false);
 	if (section->begin_link < 0)
-		return fail(text, errno, "%s", strerror(errno));
+		return fail(text, errno, "%s: %s",
+			    section->end_link < 0 && *section->plan.end ? section->plan.end
+									: section->plan.begin,
+			    strerror(errno));
 	set_closed(section, 0);
 	return 0;
 }
