@@ -4,8 +4,8 @@
  *
  * The function is the kernel's own srcu_notifier_call_chain(), which nothing else on a virtual
  * board calls: modules have no BTF there, so fentry cannot be set on theirs. It calls
- * executions_act(), which reads the clock first and last. Threads of one name make executions of one kind; each kind
- * has a log in debugfs:
+ * executions_act(), which reads the clock first and last. Threads of one name make executions of
+ * one kind; each kind has a log in debugfs:
  *
  *	PID BEGIN_NS END_NS BEGIN_CPU END_CPU
  *
@@ -37,8 +37,8 @@ enum kind { FIXED, NESTED, SLEEPS, EXITS, CROSSED, TWO, MANY, KINDS };
 static uint active;
 module_param(active, uint, 0644);
 
-static const char *const names[KINDS] = {"fixed", "nested", "sleeps", "exits",
-					 "crossed", "two", "many"};
+static const char *const names[KINDS] = {"fixed",   "nested", "sleeps", "exits",
+					 "crossed", "two",    "many"};
 
 struct execution {
 	u64 begin_ns;
@@ -202,8 +202,8 @@ static int log_show(struct seq_file *file, void *unused)
 	for (unsigned int i = count > LOG_EVENTS ? count - LOG_EVENTS : 0; i < count; i++) {
 		struct execution *event = &events[kind][i % LOG_EVENTS];
 
-		seq_printf(file, "%u %llu %llu %u %u\n", event->pid, event->begin_ns,
-			   event->end_ns, event->begin_cpu, event->end_cpu);
+		seq_printf(file, "%u %llu %llu %u %u\n", event->pid, event->begin_ns, event->end_ns,
+			   event->begin_cpu, event->end_cpu);
 	}
 	return 0;
 }

@@ -20,8 +20,10 @@ pytestmark = pytest.mark.qemu
 MS = 1_000_000
 #: Executions of one owner that are kept within each other.
 DEEPEST = 8
-#: From a hook's reading of the clock to the function's own, at most.
-NEAR_NS = 20_000
+#: From a hook's reading of the clock to the function's own, at most: a tick may lie between.
+NEAR_NS = 100_000
+#: Behind the last row: entries of the same nest that have no row. Less than a period.
+NEST_NS = 500_000
 #: What the hooks add to a duration on these boards, at most.
 HOOKS_NS = 4_000
 #: Entries are timed until the probe looks at the clock the next time.
@@ -82,7 +84,7 @@ def of(case: tuple[str, str, str]) -> tuple[Timed, Known]:
 def begun(timed: Timed, known: Known) -> NDArray[np.bool_]:
     """Return which executions began while entries were timed, by the rows at both ends."""
     begin_ns = min(timed.start_ns, *timed.begin_ns[:1])
-    return known.between(begin_ns, max(timed.end_ns, *(timed.begin_ns[-1:] + 5 * NEAR_NS)))
+    return known.between(begin_ns, max(timed.end_ns, *(timed.begin_ns[-1:] + NEST_NS)))
 
 
 def matched(timed: Timed, known: Known) -> NDArray[np.int64]:
