@@ -75,8 +75,9 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 /* section_attach - time executions from now on; returns 0, or an errno with the text */
 int section_attach(struct section *section, char *text);
 
-/* section_detach_begin - let no more executions begin */
-void section_detach_begin(struct section *section);
+/* section_close_entries - time no more executions that begin; ends of those that have begun are
+ * timed still */
+void section_close_entries(struct section *section);
 
 /* section_detach - time nothing any more; what was written stays readable */
 void section_detach(struct section *section);

@@ -490,7 +490,7 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 	bool all = true, ship = now_ns - state->shipped_ns >= SHIP_NS;
 
 	if (now_ns >= state->end_ns)
-		section_detach_begin(&state->section);
+		section_close_entries(&state->section);
 	if (now_ns >= state->end_ns + LAST_NS && !state->ending) {
 		section_detach(&state->section);
 		state->ending = true;

@@ -57,7 +57,7 @@ class SectionAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     in_flight: had not returned at the end. left: their code was left without a return that was
     seen. too_deep: within more executions of one thread than are kept. no_room: too many threads
     were in the section at a time. unmatched: returns of executions that began before the start, or
-    that were refused. missed: times that the kernel did not run a hook.
+    that were refused. missed: times that a hook did not run: another was at work there.
     """
 
     entries: Count

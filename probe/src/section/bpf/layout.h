@@ -84,7 +84,6 @@ struct section_lock {
 /* An execution that has begun. */
 struct section_frame {
 	__u64 place; /* on the stack: which execution it is. 0: of a pair of tracepoints */
-	__u64 place_at_return;
 	__u64 begin_ns;
 	__u32 cpu;
 	__u16 is_drawn;
@@ -92,9 +91,15 @@ struct section_frame {
 	struct section_parts parts; /* its owner's, when it began */
 };
 
+/* Marks of an owner beside its key, and the number of its frames in use. */
+#define OWNER_DEPTH 0x0full
+#define OWNER_TAKEN 0x40ull /* someone has this place, or had it */
+#define OWNER_BUSY  0x80ull /* a program works on it */
+
 /* A thread, or what else pairs beginnings with ends. */
 struct section_owner {
-	__u64 key_depth; /* key << 8 | frames in use; 0: nobody had this place yet */
+	__u64 state;	 /* key << 8 | OWNER_; 0: nobody had this place yet */
+	__u64 place_now; /* of whoever marked it as busy */
 	/* Of a thread while it is in the section. */
 	struct section_parts parts;
 	__u64 left_ns;	    /* when it left the CPU; 0: it has one */
@@ -125,10 +130,12 @@ struct section_cpu {
 	__u64 no_room;	 /* or no place in the table was free */
 	__u64 left;	 /* entries whose code was left without a return that was seen */
 	__u64 unmatched; /* returns of none of the entries that are kept */
+	__u64 missed;	 /* entries and returns whose owner was busy: neither is an entry */
 	__u64 rows;	 /* that were begun */
 	__u64 one_in;	 /* of so many executions one is drawn; set by the probe, 0 or 1: all are */
 	__u64 locks_count; /* waits for locks */
-	__u64 above_ns; /* one that takes longer is kept whether it is drawn or not; 0: none is */
+	__u64 above_ns;	 /* one that takes longer is kept whether it is drawn or not; 0: none is */
+	__u64 is_closed; /* set by the probe: none begins any more */
 	/* Interrupts and softirqs that run, the outermost first: since when, and of it within inner
 	 * ones. */
 	__u64 level;

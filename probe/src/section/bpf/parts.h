@@ -13,7 +13,7 @@ ALWAYS_INLINE struct section_owner *in_section(__u64 pid_tgid)
 {
 	struct section_owner *owner = find_owner(thread_key(pid_tgid));
 
-	return owner && owner->key_depth & 0xff ? owner : 0;
+	return owner && owner->state & OWNER_DEPTH ? owner : 0;
 }
 
 /* ---------------------------------------------------------------- preempted, asleep */
@@ -101,7 +101,7 @@ ALWAYS_INLINE bool is_level_of(struct section_owner *owner)
 {
 	struct section_cpu *cpu = cpu_here();
 
-	return cpu && frame_at(owner, (owner->key_depth & 0xff) - 1)->level == cpu->level;
+	return cpu && frame_at(owner, (owner->state & OWNER_DEPTH) - 1)->level == cpu->level;
 }
 
 SECTION("raw_tp/contention_begin") int part_lock(__u64 *context)

@@ -93,7 +93,10 @@ class SectionAssembler(AppAssembler):
         """Return why the accounting of executions does not close: fatal problems."""
         account = self.section.account if self.section is not None else None
         if account is None:
-            return []
+            # A run that broke off has none.
+            if not self.accountings or any(cpu.result is None for cpu in self.accountings.values()):
+                return []
+            return [Problem("account", "the probe sent no account of the executions", fatal=True)]
         faults: list[str] = []
         if not account.closes:
             faults.append(
