@@ -100,14 +100,16 @@ def matched(timed: Timed, known: Known) -> NDArray[np.int64]:
     return found
 
 
-def depth_of(known: Known) -> NDArray[np.int64]:
-    """Return within how many executions of the same thread each began."""
+def depth_of(known: Known, counted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return within how many of the executions that are counted each began; of one thread."""
     ends: list[int] = []
     depth = []
-    for begin_ns, end_ns in zip(known.begin_ns.tolist(), known.end_ns.tolist(), strict=True):
+    for begin_ns, end_ns, counts in zip(
+        known.begin_ns.tolist(), known.end_ns.tolist(), counted.tolist(), strict=True
+    ):
         ends = [end for end in ends if end > begin_ns]
         depth.append(len(ends))
-        ends.append(end_ns)
+        ends += [end_ns] if counts else []
     return np.array(depth, np.int64)
 
 
@@ -159,11 +161,15 @@ def test_each_of_nested_executions_has_its_own_duration_and_eight_are_kept(
     case: tuple[str, str, str],
 ) -> None:
     timed, known = of(case)
-    depth = depth_of(known)
     inside = begun(timed, known)
+    depth = depth_of(known, inside)
     assert timed.account.entries == inside.sum()
     assert timed.account.too_deep == (inside & (depth >= DEEPEST)).sum() > 0
-    assert (timed.account.left, timed.account.in_flight) == (0, 0)
+    # Where entries are timed from within a nest on, the kernel has no room to watch for the returns
+    # of its innermost two: 10 of 12.
+    began_within = depth_of(known, np.ones_like(inside))[np.flatnonzero(inside)[0]] > 0
+    assert timed.account.left <= (2 if began_within and case[1] != "fentry" else 0)
+    assert timed.account.in_flight == 0
     event = matched(timed, known)
     assert set(depth[event]) == set(range(DEEPEST))
     for outer, inner in zip(range(timed.pid.size), range(1, timed.pid.size), strict=False):
