@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from whylate.cli.option_groups import Heading, option_under
+from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION, REQUIREMENT
 from whylate.cli.report.latencies import show, show_several
 from whylate.cli.report.outcomes import show_single
@@ -20,7 +20,7 @@ _what = option_under(Heading.WHAT)
 _recording = option_under(Heading.RECORDING)
 
 
-@click.command(name="section")
+@click.command(name="section", cls=GroupedCommand)
 @click.argument("section", metavar="SECTION")
 @_what("--for", "duration_ns", type=DURATION, default="20s", show_default=True,
        help="How long to measure.")  # fmt: skip
