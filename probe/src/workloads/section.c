@@ -21,6 +21,7 @@
 #include "recorder/flight.h"
 #include "section/floor.h"
 #include "section/section.h"
+#include "thread.h"
 #include "wire/block.h"
 #include "wire/send.h"
 #include "workload.h"
@@ -33,6 +34,9 @@
 #define ROWS_GUARD 64u
 /* Rows are looked at this often: a CPU writes ROWS_MOST of them at 650,000 a second. */
 #define LOOK_MS 50
+/* The lowest real-time priority, for the thread that reads the rows: a CPU can write all of them
+ * while threads without one wait. */
+#define READING_PRIORITY 1
 /* Room that the blocks of one examination should find in the link. */
 #define BLOCKS_ROOM   (8u * WIRE_MAX_PAYLOAD)
 #define MOST_IN_BLOCK 4096u
@@ -425,6 +429,7 @@ static int start(struct workload *workload, const union wire_command *command)
 		free(state);
 		return error;
 	}
+	thread_schedule(SCHED_FIFO, READING_PRIORITY);
 	state->start_ns = state->shipped_ns = clock_ns();
 	state->end_ns = state->start_ns + asked->duration_ns;
 	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++)
@@ -465,6 +470,7 @@ static void send_results(struct section_workload *workload)
 
 static void end(struct section_workload *workload)
 {
+	thread_schedule(SCHED_OTHER, 0);
 	send_floor(workload, true);
 	for (uint16_t i = 0; i < workload->section.plan.cpu_limit; i++)
 		ship_block(workload, i);

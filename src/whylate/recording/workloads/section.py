@@ -128,7 +128,7 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     @property
     def for_fewer(self) -> str:
         """Of all executions fewer can be kept."""
-        return "with --one-in"
+        return "with --one-in or --spool"
 
     @property
     def subject(self) -> str:
