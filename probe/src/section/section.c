@@ -65,7 +65,13 @@ static int make_maps(struct section *section)
 		return errno;
 	at[AT_SECTION_CONFIG] =
 	    bpf_map_constants("wl_section_conf", &plan->config, sizeof(plan->config));
-	return at[AT_SECTION_CONFIG] < 0 ? errno : 0;
+	if (at[AT_SECTION_CONFIG] < 0)
+		return errno;
+	/* Programs are linked with it where nothing is counted, too. */
+	at[AT_SECTION_EVENTS] = bpf_map_create(
+	    BPF_MAP_TYPE_PERF_EVENT_ARRAY, "wl_section_evt", sizeof(uint32_t),
+	    plan->config.counter_count ? WIRE_MOST_EXECUTION_COUNTS * plan->cpu_limit : 1, 0);
+	return at[AT_SECTION_EVENTS] < 0 ? errno : 0;
 }
 
 static void unload(struct section *section)
@@ -127,7 +133,8 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	    .fds = {.btf_fd = -1,
 		    .at = {[AT_SECTION_CPUS] = -1,
 			   [AT_SECTION_OWNERS] = -1,
-			   [AT_SECTION_CONFIG] = -1}},
+			   [AT_SECTION_CONFIG] = -1,
+			   [AT_SECTION_EVENTS] = -1}},
 	    .begin_program = -1,
 	    .end_program = -1,
 	    .begin_link = -1,
@@ -148,6 +155,12 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	if (error)
 		section_close(section);
 	return error;
+}
+
+int section_count(const struct section *section, uint16_t cpu, uint32_t number, int event)
+{
+	return bpf_map_set(section->fds.at[AT_SECTION_EVENTS],
+			   cpu * WIRE_MOST_EXECUTION_COUNTS + number, (uint32_t)event);
 }
 
 int section_attach(struct section *section, char *text)
@@ -253,6 +266,7 @@ void section_close(struct section *section)
 		       (SECTION_OWNERS * sizeof(*section->owners) + PAGE - 1) / PAGE * PAGE);
 	section->cpus = NULL;
 	section->owners = NULL;
+	close_fd(&at[AT_SECTION_EVENTS]);
 	close_fd(&at[AT_SECTION_CONFIG]);
 	close_fd(&at[AT_SECTION_OWNERS]);
 	close_fd(&at[AT_SECTION_CPUS]);

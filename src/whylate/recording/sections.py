@@ -67,12 +67,25 @@ class SectionAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.entries == sum(parts)
 
 
+class CountAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Executions that are kept, by whether what was counted is their own.
+
+    own: have counts. refused: a counter was not on the CPU all the time, or an interrupt came
+    between a mark and its counters. shared: other threads ran on the CPU meanwhile, or the
+    execution ended on another one.
+    """
+
+    own: Count = 0
+    refused: Count = 0
+    shared: Count = 0
+
+
 class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How the executions of a run were timed, and what became of all of them.
 
     one_in: of so many executions one was drawn, and has a row. observed: what is known of threads
     in the section. tried: executions in tried_ns before the start. account None: the run broke
-    before its end.
+    before its end. counts: None where no event was counted.
     """
 
     hook: HookName
@@ -82,3 +95,4 @@ class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     tried: Count
     account: SectionAccount | None = None
     cpus: list[CpuBins] = []
+    counts: CountAccount | None = None

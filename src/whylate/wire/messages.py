@@ -764,6 +764,18 @@ class SectionResult(
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutionCounts(
+    Message, kind=130, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
+):
+    """Counts of the executions of the last block of that CPU; `data`: a block execution_counts."""
+
+    cpu: U16
+    count: U16
+    first: U64
+    data: Blob
+
+
+@dataclass(frozen=True, slots=True)
 class RecorderResult(
     Message,
     kind=84,
@@ -1174,6 +1186,7 @@ MESSAGES: dict[int, type[Message]] = {
         Executions,
         ExecutionBins,
         SectionResult,
+        ExecutionCounts,
         RecorderResult,
         Symbols,
         BuildId,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 8f9469710d0910a25fc7f1851e6b5b815409a622c33176b4bd788456616fae16 */
+/* sources: sha256 74814141577859942194764efe691c89b0eaf0c2ad33529919e7f58efec2a3a5 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
