@@ -163,7 +163,7 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	struct section_cpu *cpu = cpu_here();
 	struct section_owner *owner = find_owner(key);
 	struct section_frame *frame = 0;
-	struct section_counts ended;
+	struct section_counts ended = {};
 	__u64 depth, top;
 	__u32 bin;
 
