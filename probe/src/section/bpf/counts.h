@@ -18,6 +18,9 @@ struct reading {
 	__u64 running;
 };
 
+/* The compiler shall not know what is at this address. */
+#define escape(address) __asm__ volatile("" ::"r"(address) : "memory")
+
 /* A map of counters: WIRE_MOST_EXECUTION_COUNTS of each CPU. */
 char section_events SECTION("maps");
 

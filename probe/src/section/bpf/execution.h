@@ -145,7 +145,8 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *own
 		if (others_ns + row->parts.interrupted_ns > row->duration_ns)
 			row->parts.interrupted_ns =
 			    row->duration_ns - min(others_ns, row->duration_ns);
-		ended->paused_ns = SECTION_REFUSED;
+		if (wanted.counter_count)
+			ended->paused_ns = SECTION_REFUSED;
 	}
 	row->pid = pid_tgid;
 	row->begin_cpu = frame->cpu;
@@ -163,10 +164,12 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	struct section_cpu *cpu = cpu_here();
 	struct section_owner *owner = find_owner(key);
 	struct section_frame *frame = 0;
-	struct section_counts ended = {};
+	struct section_counts ended;
 	__u64 depth, top;
 	__u32 bin;
 
+	/* In memory throughout, of which nothing is read where nothing is counted. */
+	escape(&ended);
 	if (wanted.counter_count)
 		read_counts(&ended);
 	if (!cpu)
