@@ -86,9 +86,9 @@ def count_section(
 
 def _columns(counters: Sequence[str]) -> tuple[Column, ...]:
     """Return what each counter is by its name; of no known kind it is another one."""
-    roles = name_columns(["duration", *counters]) or [None] * (1 + len(counters))
+    roles = name_columns(["duration_ns", *counters]) or [None] * (1 + len(counters))
     return (
-        Column("duration", "duration", "ns"),
+        Column("duration_ns", "duration", "ns"),
         *(
             Column(name, role.role if role is not None else "other")
             for name, role in zip(counters, roles[1:], strict=True)
