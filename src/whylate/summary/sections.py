@@ -34,6 +34,11 @@ _CLASSES: dict[str, tuple[str, PartName]] = {
 }
 
 
+_UNFOLLOWED = (
+    "No switch of threads was observed: counts are of whatever ran on the CPU between the marks."
+)
+
+
 def section_figures(
     manifest: Manifest, executions: ExecutionFile | None, median_ns: int | None
 ) -> SectionFigures | None:
@@ -171,6 +176,10 @@ def without_all_rows(section: SectionFigures | None) -> Exceedance | None:
 
 def section_cautions(section: SectionFigures | None) -> Iterator[Caution]:
     """Yield what leaves executions of a section without a duration."""
+    counters = section.counters if section is not None else None
+    if counters is not None and counters.own and section is not None and section.longer is not None:
+        if "switches" in section.longer.not_observed:
+            yield Caution("section", _UNFOLLOWED)
     account = section.account if section is not None else None
     if account is None or not account.entries:
         return
