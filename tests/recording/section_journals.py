@@ -1,22 +1,22 @@
-"""Journals of the executions of a section, written down by hand as a probe would send them."""
+"""Journals of a section's executions, written down by hand as a probe would send them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from journals import START, opening, write_journal
 from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
-from whylate.recording.waits import bin_of
-from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import KernelFunction, Section
+from whylate.wire.constants import SectionHook
 from whylate.wire.messages import (
     CpuResult,
     CpuStarted,
     ExecutionBins,
-    ExecutionCounts,
     Executions,
     Message,
     Result,
@@ -25,57 +25,84 @@ from whylate.wire.messages import (
 )
 
 SECOND = 1_000_000_000
-STARTED = SectionStarted(2, 1, 15, 100_000_000, 7)
+DRAWN, MOVED = 1, 2
+STARTED = SectionStarted(SectionHook.FENTRY, 1, 0, 100_000_000, 17)
 
 
-def executions(durations_ns: Sequence[int], first: int = 0) -> Executions:
-    """Return a block of executions of thread 301 on CPU 0, 1 ms apart."""
-    data = b"".join(
-        leb128(zigzag(1_000_000)) + b"".join(leb128(n) for n in (ns, 301, 1, 0, 0, 0, 0, 0))
-        for ns in durations_ns
-    )
-    return Executions(0, len(durations_ns), first, data)
+@dataclass(frozen=True)
+class Execution:
+    """One execution; begin_ns: since START."""
+
+    pid: int
+    begin_ns: int
+    duration_ns: int
+    begin_cpu: int = 0
+    flags: int = DRAWN
+    parts: tuple[int, ...] = (0, 0, 0, 0, 0)
 
 
-def counts(rows: Sequence[tuple[int, ...]], first: int = 0) -> ExecutionCounts:
-    """Return the block of their counts."""
-    data = b"".join(leb128(value) for row in rows for value in row)
-    return ExecutionCounts(0, len(rows), first, data)
+def bin_of(duration_ns: int) -> int:
+    """Return the bin of a duration, by the text of schema/wire.toml."""
+    if duration_ns < 16:
+        return duration_ns
+    octave = duration_ns.bit_length() - 1
+    return 16 * (octave - 3) + (duration_ns >> (octave - 4) & 15)
+
+
+def rows(executions: Sequence[Execution], first: int = 0, cpu: int = 0) -> Executions:
+    """Return a block of executions that ended on that CPU."""
+    data, before = b"", 0
+    for each in executions:
+        data += leb128(zigzag(each.begin_ns - before)) + leb128(each.duration_ns)
+        data += leb128(each.pid) + leb128(each.flags | each.begin_cpu << 8)
+        # Its parts and page faults.
+        data += b"".join(map(leb128, each.parts))
+        before = each.begin_ns
+    return Executions(cpu, len(executions), first, data)
+
+
+def bins(executions: Sequence[Execution], cpu: int = 0) -> ExecutionBins:
+    """Return how many of them fell into each bin."""
+    counts = sorted(Counter(bin_of(each.duration_ns) for each in executions).items())
+    return raw_bins(*(number for pair in counts for number in pair), cpu=cpu)
+
+
+def raw_bins(*numbers: int, cpu: int = 0) -> ExecutionBins:
+    """Return bins as they are given: each bin's number, and how many it has."""
+    data, before = b"", 0
+    for number, count in zip(numbers[::2], numbers[1::2], strict=True):
+        data += leb128(zigzag(number - before)) + leb128(count)
+        before = number
+    return ExecutionBins(cpu, len(numbers) // 2, data)
+
+
+def result(returned: int, **counts: int) -> SectionResult:
+    """Return an account that closes, unless `entries` is among the counts."""
+    names = ("in_flight", "left", "too_deep", "no_room", "unmatched", "missed")
+    parts = {name: counts.get(name, 0) for name in names}
+    entries = returned + sum(parts[name] for name in names[:4])
+    return SectionResult(entries=counts.get("entries", entries), returned=returned, **parts)
 
 
 def section_journal(
     directory: Path,
-    durations_ns: Sequence[int],
     *messages: Message,
-    counters: Sequence[str] = (),
-    started: Message = STARTED,
+    seen: Sequence[int],
+    dropped: Sequence[int] = (),
+    started: Message | None = STARTED,
+    ended: bool = True,
 ) -> Path:
-    """Write the journal of a second's run; durations_ns: of all executions that were kept."""
+    """Write the journal of a second's run; seen, dropped: what the probe counted on each CPU."""
     begun = opening(None)
-    workload = Section(
-        duration_ns=SECOND,
-        place=KernelFunction("f"),
-        counters=[CounterPlan(name, 1, 0, 0) for name in counters],
-    )
-    bins = sorted(bin_of(ns) for ns in durations_ns)
-    steps = [b - a for a, b in zip([0, *bins], bins, strict=False)]
-    n = len(durations_ns)
-    sent = [
-        started,
-        CpuStarted(0, 0, 0, 0, START, START + SECOND, 0),
-        *messages,
-        *_bins(bins, steps),
-        SectionResult(n, n, 0, 0, 0, 0, 0, 0),
-        CpuResult(0, 0, 0, 0, START, START + SECOND, n, 0, 0),
-        Result(1_000, 1_000),
-    ]
-    plan = replace(begun.plan, workload=workload, cpus=[0])
-    return write_journal(directory, replace(begun, plan=plan), sent, ended=True)
-
-
-def _bins(bins: Sequence[int], steps: Sequence[int]) -> list[Message]:
-    rows = [(step, bins.count(number)) for number, step in zip(bins, steps, strict=True) if step]
-    if not rows:
-        return []
-    data = b"".join(leb128(zigzag(step)) + leb128(count) for step, count in rows)
-    return [ExecutionBins(0, len(rows), data)]
+    place = KernelFunction("vfs_read")
+    workload = Section(duration_ns=SECOND, recorder=None, place=place)
+    plan = replace(begun.plan, workload=workload, cpus=list(range(len(seen))))
+    sent: list[Message] = [started] if started is not None else []
+    sent += [CpuStarted(cpu, 0, 0, 0, START, START + SECOND, 0) for cpu in range(len(seen))]
+    sent += messages
+    if ended:
+        lost = [*dropped, *[0] * len(seen)]
+        sent += [CpuResult(cpu, 0, 0, 0, START, START + SECOND, count, 0, lost[cpu])
+                 for cpu, count in enumerate(seen)]  # fmt: skip
+        sent += [Result(1_000, 1_000)]
+    return write_journal(directory, replace(begun, plan=plan), sent, ended=ended)

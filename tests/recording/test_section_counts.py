@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from section_journals import counts, executions, section_journal
+from section_count_journals import counts, executions, section_journal
 
 from whylate.recording.finish import finish
 from whylate.recording.manifest import Manifest

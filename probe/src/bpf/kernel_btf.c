@@ -236,19 +236,25 @@ static int find_argument(const struct text *text, uint64_t at, uint32_t paramete
 
 int kernel_btf_argument(const char *tracepoint, const char *name, struct kernel_argument *argument)
 {
-	struct kernel_name typedefs = {"btf_trace_", tracepoint, BTF_KIND_TYPEDEF, 0, 0, NULL};
+	/* The function that calls what is attached has the names (Linux 5.10); the type of it,
+	 * which every kernel has, is a pointer to a prototype: there parameters have none. */
+	struct kernel_name names[] = {
+	    {"__traceiter_", tracepoint, BTF_KIND_FUNC, 0, 0, NULL},
+	    {"btf_trace_", tracepoint, BTF_KIND_TYPEDEF, 0, 0, NULL},
+	};
 	struct text text = {0};
 	struct btf_type type;
 	uint64_t at;
 	int error = read_all(&text);
+	bool has_function;
 
 	if (!error)
-		error = find(&text, &typedefs, 1);
-	/* A pointer to a function's prototype. */
-	if (!error &&
-	    (!entry_at(&text, typedefs.id, &type, &at) || !entry_at(&text, type.type, &type, &at) ||
-	     !entry_at(&text, type.type, &type, &at) ||
-	     (BTF_INFO_KIND(type.info) & 0x1f) != BTF_KIND_FUNC_PROTO))
+		error = find(&text, names, 2);
+	has_function = names[0].id != 0;
+	if (!error && (!entry_at(&text, names[has_function ? 0 : 1].id, &type, &at) ||
+		       !entry_at(&text, type.type, &type, &at) ||
+		       (!has_function && !entry_at(&text, type.type, &type, &at)) ||
+		       (BTF_INFO_KIND(type.info) & 0x1f) != BTF_KIND_FUNC_PROTO))
 		error = ESRCH;
 	if (!error)
 		error = find_argument(&text, at, BTF_INFO_VLEN(type.info), name, argument);

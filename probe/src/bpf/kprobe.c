@@ -11,14 +11,26 @@
 
 #include "small_file.h"
 
-#define KPROBES "/sys/bus/event_source/devices/kprobe/type"
+#define EVENTS "/sys/bus/event_source/devices/"
 
-/* The bit of perf_event_attr.config that asks for the return: .../kprobe/format/retprobe. */
-#define AT_RETURN 1u
+/* Of perf_event_attr.config: the bit that asks for the return, .../format/retprobe, and where the
+ * offset of a counter begins, .../format/ref_ctr_offset. */
+#define AT_RETURN     1u
+#define COUNTER_SHIFT 32
 
 uint32_t bpf_kprobe_type(void)
 {
-	return (uint32_t)small_file_number(AT_FDCWD, KPROBES, "");
+	return (uint32_t)small_file_number(AT_FDCWD, EVENTS "kprobe/type", "");
+}
+
+uint32_t bpf_uprobe_type(void)
+{
+	return (uint32_t)small_file_number(AT_FDCWD, EVENTS "uprobe/type", "");
+}
+
+bool bpf_uprobe_raises(void)
+{
+	return access(EVENTS "uprobe/format/ref_ctr_offset", F_OK) == 0;
 }
 
 int bpf_kprobe_attach(const struct bpf_kprobe *at, int program)
@@ -30,12 +42,14 @@ int bpf_kprobe_attach(const struct bpf_kprobe *at, int program)
 	memset(&attributes, 0, sizeof(attributes));
 	attributes.type = at->type;
 	attributes.size = sizeof(attributes);
-	attributes.config = at->at_return ? AT_RETURN : 0;
-	/* kprobe_func and probe_offset, or kprobe_addr. */
-	attributes.config1 = (uintptr_t)at->function;
-	attributes.config2 = at->function ? 0 : at->address;
+	attributes.config =
+	    (uint64_t)at->counter << COUNTER_SHIFT | (at->at_return ? AT_RETURN : 0);
+	/* kprobe_func and probe_offset, or kprobe_addr; uprobe_path and probe_offset. */
+	attributes.config1 = (uintptr_t)at->name;
+	attributes.config2 = at->address;
 	/* The program runs on all CPUs, wherever the event is. */
-	fd = syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = syscall(SYS_perf_event_open, &attributes, at->pid ? (pid_t)at->pid : -1,
+		     at->pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	if (!ioctl((int)fd, PERF_EVENT_IOC_SET_BPF, program) &&

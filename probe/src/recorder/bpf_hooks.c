@@ -34,11 +34,12 @@ void bpf_hooks_attach(struct recorder *recorder)
 		if (hook->is_program || links[0] >= 0)
 			continue;
 		/* Returns before entries: one without its entry is skipped. */
-		links[1] = bpf_kprobe_attach(&(struct bpf_kprobe){type, NULL, hook->address, true},
-					     at_return);
+		links[1] = bpf_kprobe_attach(
+		    &(struct bpf_kprobe){.type = type, .address = hook->address, .at_return = true},
+		    at_return);
 		if (links[1] >= 0)
 			links[0] = bpf_kprobe_attach(
-			    &(struct bpf_kprobe){type, NULL, hook->address, false}, entry);
+			    &(struct bpf_kprobe){.type = type, .address = hook->address}, entry);
 		hook->is_timed = links[0] >= 0 && links[1] >= 0;
 	}
 }

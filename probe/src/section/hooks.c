@@ -96,8 +96,9 @@ static int fentry_load(struct section *section, char *text)
 			 text);
 }
 
-static int fentry_attach(const struct section *section, bool at_end)
+static int fentry_attach(const struct section *section, bool at_end, size_t number)
 {
+	(void)number;
 	return open_tracepoint(program_at(section, at_end), NULL);
 }
 
@@ -115,11 +116,13 @@ static int kprobe_load(struct section *section, char *text)
 	    text);
 }
 
-static int kprobe_attach(const struct section *section, bool at_end)
+static int kprobe_attach(const struct section *section, bool at_end, size_t number)
 {
-	return bpf_kprobe_attach(
-	    &(struct bpf_kprobe){bpf_kprobe_type(), section->plan.begin, 0, at_end},
-	    program_at(section, at_end));
+	(void)number;
+	return bpf_kprobe_attach(&(struct bpf_kprobe){.type = bpf_kprobe_type(),
+						      .name = section->plan.begin,
+						      .at_return = at_end},
+				 program_at(section, at_end));
 }
 
 /* ---------------------------------------------------------------- tracepoints */
@@ -134,25 +137,84 @@ static int tracepoint_load(struct section *section, char *text)
 			 text);
 }
 
-static int tracepoint_attach(const struct section *section, bool at_end)
+static int tracepoint_attach(const struct section *section, bool at_end, size_t number)
 {
 	const char *name = at_end ? section->plan.end : section->plan.begin;
 	const char *colon = strchr(name, ':');
 
+	(void)number;
 	return open_tracepoint(program_at(section, at_end), colon ? colon + 1 : name);
+}
+
+/* ---------------------------------------------------------------- user code: uprobes */
+
+static int uprobe_load(struct section *section, char *text)
+{
+	const struct bpf_load_as as[2] = {{BPF_PROG_TYPE_KPROBE, 0, 0},
+					  {BPF_PROG_TYPE_KPROBE, 0, 0}};
+	const struct user_code *code = &section->user;
+
+	if (!bpf_uprobe_type())
+		return fail(text, EOPNOTSUPP, "this kernel has none (CONFIG_UPROBE_EVENTS)");
+	if (code->is_function)
+		return load_both(
+		    section, (const size_t[]){PROGRAM_PROBE_ENTRY, PROGRAM_PROBE_RETURN}, as, text);
+	if (!code->is_next)
+		return load_both(section, (const size_t[]){PROGRAM_PROBE_BEGIN, PROGRAM_PROBE_END},
+				 as, text);
+	section->begin_program = load_program(section, PROGRAM_PROBE_NEXT, &as[0], text);
+	return section->begin_program < 0 ? errno : 0;
+}
+
+/* places_at - the places of the end, or of the beginning; NULL: there are none */
+static const struct user_places *places_at(const struct section *section, bool at_end)
+{
+	const struct user_code *code = &section->user;
+
+	if (code->is_next && at_end)
+		return NULL;
+	return at_end && !code->is_function ? &code->end : &code->begin;
+}
+
+static size_t uprobe_count(const struct section *section, bool at_end)
+{
+	const struct user_places *places = places_at(section, at_end);
+
+	return places ? places->count : 0;
+}
+
+static int uprobe_attach(const struct section *section, bool at_end, size_t number)
+{
+	const struct user_place *place = &places_at(section, at_end)->at[number];
+
+	return bpf_kprobe_attach(
+	    &(struct bpf_kprobe){.type = bpf_uprobe_type(),
+				 .name = section->user.path,
+				 .address = place->offset,
+				 .at_return = at_end && section->user.is_function,
+				 .counter = place->counter,
+				 .pid = section->plan.config.tgid},
+	    program_at(section, at_end));
 }
 
 /* ---------------------------------------------------------------- all */
 
-static const struct section_method fentry = {HOOK_FENTRY, "fentry", fentry_load, fentry_attach};
-static const struct section_method kprobe = {HOOK_KPROBE, "kprobe", kprobe_load, kprobe_attach};
+static const struct section_method fentry = {HOOK_FENTRY, "fentry", fentry_load, fentry_attach,
+					     NULL};
+static const struct section_method kprobe = {HOOK_KPROBE, "kprobe", kprobe_load, kprobe_attach,
+					     NULL};
 static const struct section_method tracepoint = {HOOK_TRACEPOINT, "tracepoint", tracepoint_load,
-						 tracepoint_attach};
+						 tracepoint_attach, NULL};
+static const struct section_method uprobe = {HOOK_UPROBE, "uprobe", uprobe_load, uprobe_attach,
+					     uprobe_count};
 
 static const struct section_method *const of_function[] = {&fentry, &kprobe, NULL};
 static const struct section_method *const of_tracepoints[] = {&tracepoint, NULL};
+static const struct section_method *const of_user_code[] = {&uprobe, NULL};
 
 const struct section_method *const *section_methods(enum section_kind kind)
 {
+	if (kind == SECTION_USER)
+		return of_user_code;
 	return kind == SECTION_FUNCTION ? of_function : of_tracepoints;
 }

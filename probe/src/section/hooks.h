@@ -10,9 +10,11 @@ struct section_method {
 	const char *name;
 	/* load - load both programs; returns 0, or an errno with the text */
 	int (*load)(struct section *section, char *text);
-	/* attach - run the program of the end, or of the beginning; returns a descriptor, or -1
-	 * with errno */
-	int (*attach)(const struct section *section, bool at_end);
+	/* attach - run the program of the end, or of the beginning, at its place of that number,
+	 * from 0; returns a descriptor, or -1 with errno */
+	int (*attach)(const struct section *section, bool at_end, size_t number);
+	/* count - how many places those are; NULL: 1 */
+	size_t (*count)(const struct section *section, bool at_end);
 };
 
 /* The hooks for that kind of section, the cheapest first; the last is NULL. */

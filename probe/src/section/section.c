@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bpf/map.h"
@@ -14,6 +16,11 @@
 #include "hooks.h"
 
 #define PAGE UINT64_C(4096)
+/* linux/membarrier.h: the same number has another name before Linux 4.16. */
+#define MEMBARRIER_EVERYWHERE 1
+/* How long a program that was preempted is awaited: so often so long. */
+#define SETTLE_NS   1000000
+#define SETTLE_MOST 100
 /* Reasons why hooks were refused, one behind the other. */
 #define REASONS_ROOM 600
 
@@ -137,11 +144,17 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 			   [AT_SECTION_EVENTS] = -1}},
 	    .begin_program = -1,
 	    .end_program = -1,
-	    .begin_link = -1,
-	    .end_link = -1,
+	    .user = {.fd = -1},
 	};
 	parts_init(&section->parts);
 	section->plan.config.row_mask = plan->rows - 1;
+	if (plan->kind == SECTION_USER) {
+		error = user_code_open(&section->user, plan->file, plan->begin, plan->end,
+				       plan->config.tgid, plan->hook == HOOK_UPROBE, text);
+		if (error)
+			return error;
+		section->plan.config.return_pops = section->user.pops;
+	}
 	error = make_maps(section);
 	if (error)
 		fail(text, error, "BPF: %s%s", strerror(error),
@@ -150,7 +163,7 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	else
 		error = find_hook(section, text);
 	/* Other keys than a thread say nothing of what ran meanwhile. */
-	if (!error && plan->config.key == PAIRED_BY_THREAD)
+	if (!error && plan->config.key == PAIRED_BY_THREAD && !plan->is_empty)
 		parts_load(&section->parts, &section->fds);
 	if (error)
 		section_close(section);
@@ -163,28 +176,95 @@ int section_count(const struct section *section, uint16_t cpu, uint32_t number, 
 			   cpu * WIRE_MOST_EXECUTION_COUNTS + number, (uint32_t)event);
 }
 
-int section_attach(struct section *section, char *text)
+/* attach_links - attach a program at all its places; returns 0, or an errno with the text */
+static int attach_links(struct section *section, bool at_end, char *text)
 {
-	parts_attach(&section->parts);
-	/* Ends first: one whose beginning was not seen is left out. */
-	section->end_link = section->hook->attach(section, true);
-	if (section->end_link >= 0)
-		section->begin_link = section->hook->attach(section, false);
-	if (section->begin_link >= 0)
-		return 0;
-	return fail(text, errno, "%s", strerror(errno));
+	const struct section_method *hook = section->hook;
+	struct section_links *links = at_end ? &section->end_links : &section->begin_links;
+	size_t count = hook->count ? hook->count(section, at_end) : 1;
+
+	while (links->count < count) {
+		int link = hook->attach(section, at_end, links->count);
+
+		if (link < 0)
+			return fail(text, errno, "%s: %s",
+				    at_end && *section->plan.end ? section->plan.end
+								 : section->plan.begin,
+				    strerror(errno));
+		links->at[links->count++] = link;
+	}
+	return 0;
 }
 
-void section_detach_begin(struct section *section)
+static void close_links(struct section_links *links)
 {
-	close_fd(&section->begin_link);
+	while (links->count)
+		close(links->at[--links->count]);
+}
+
+/* set_closed - let executions begin on all CPUs, or none any more */
+static void set_closed(struct section *section, uint64_t is_closed)
+{
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
+		__atomic_store_n(&section_cpu_at(section, i)->is_closed, is_closed,
+				 __ATOMIC_RELAXED);
+}
+
+int section_attach(struct section *section, char *text)
+{
+	int error = 0;
+
+	/* The kernel may take long between the two: until both are there nothing is counted. */
+	set_closed(section, 1);
+	parts_attach(&section->parts);
+	/* Ends first. But programs at one tracepoint run in the order in which they came. */
+	if (section->plan.is_empty && section->plan.kind == SECTION_TRACEPOINTS)
+		error = attach_links(section, false, text);
+	if (!error)
+		error = attach_links(section, true, text);
+	if (!error)
+		error = attach_links(section, false, text);
+	if (!error)
+		set_closed(section, 0);
+	return error;
+}
+
+void section_close_entries(struct section *section)
+{
+	/* The hook stays: when a trampoline loses its entry, the kernel leaves out the returns of
+	 * executions that have begun. */
+	set_closed(section, 1);
+}
+
+static bool is_any_busy(const struct section *section)
+{
+	for (size_t i = 0; i < SECTION_OWNERS; i++)
+		if (__atomic_load_n(&section->owners[i].state, __ATOMIC_ACQUIRE) & OWNER_BUSY)
+			return true;
+	return false;
+}
+
+/* settle - wait until the programs that were started before have ended: detaching does not */
+static void settle(const struct section *section)
+{
+	struct timespec pause = {.tv_nsec = SETTLE_NS};
+
+	/* On all CPUs whatever keeps RCU from going on has ended then. */
+	syscall(SYS_membarrier, MEMBARRIER_EVERYWHERE, 0, 0);
+	/* A program on a trampoline can be preempted. */
+	for (int i = 0; i < SETTLE_MOST && section->owners && is_any_busy(section); i++)
+		nanosleep(&pause, NULL);
 }
 
 void section_detach(struct section *section)
 {
-	close_fd(&section->begin_link);
-	close_fd(&section->end_link);
+	bool was_attached = section->begin_links.count || section->end_links.count;
+
+	close_links(&section->begin_links);
+	close_links(&section->end_links);
 	parts_detach(&section->parts);
+	if (was_attached)
+		settle(section);
 }
 
 void section_forget(struct section *section)
@@ -241,11 +321,12 @@ void section_account(const struct section *section, struct section_account *acco
 		account->too_deep += cpu->too_deep;
 		account->no_room += cpu->no_room;
 		account->unmatched += cpu->unmatched;
+		account->missed += cpu->missed;
 		for (size_t bin = 0; bin < WIRE_WAIT_BINS; bin++)
 			account->returned += cpu->bins[bin];
 	}
 	for (size_t i = 0; i < SECTION_OWNERS; i++)
-		account->in_flight += section->owners[i].key_depth & 0xff;
+		account->in_flight += section->owners[i].state & OWNER_DEPTH;
 }
 
 enum section_hook section_hook_kind(const struct section *section)
@@ -271,4 +352,5 @@ void section_close(struct section *section)
 	close_fd(&at[AT_SECTION_OWNERS]);
 	close_fd(&at[AT_SECTION_CPUS]);
 	close_fd(&section->fds.btf_fd);
+	user_code_close(&section->user);
 }

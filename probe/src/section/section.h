@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "section/bpf/layout.h"
+#include "section/user.h"
 #include "bpf/program.h"
 #include "parts.h"
 #include "wire/messages.h"
@@ -21,11 +22,19 @@
 struct section_plan {
 	enum section_kind kind;
 	enum section_hook hook;
-	const char *begin; /* a function; or SYSTEM:TRACEPOINT, */
+	const char *begin; /* a function; SYSTEM:TRACEPOINT; or a place of user code: user.h */
 	const char *end;   /* as this */
+	const char *file;  /* of user code */
 	uint16_t cpu_limit;
 	uint64_t rows; /* of each CPU; a power of two */
+	bool is_empty; /* nothing lies between the beginning and the end: see floor.h */
 	struct section_config config;
+};
+
+/* Hooks at all places where a section begins, or where it ends. */
+struct section_links {
+	int at[USER_PLACES_MOST];
+	size_t count;
 };
 
 struct section_method;
@@ -37,9 +46,10 @@ struct section {
 	struct bpf_fds fds;
 	int begin_program;
 	int end_program;
-	int begin_link;
-	int end_link;
+	struct section_links begin_links;
+	struct section_links end_links;
 	struct section_part_links parts;
+	struct user_code user; /* of user code */
 	size_t element;
 	size_t cpus_size;
 	char *cpus; /* mapped */
@@ -69,8 +79,9 @@ int section_count(const struct section *section, uint16_t cpu, uint32_t number, 
 /* section_attach - time executions from now on; returns 0, or an errno with the text */
 int section_attach(struct section *section, char *text);
 
-/* section_detach_begin - let no more executions begin */
-void section_detach_begin(struct section *section);
+/* section_close_entries - time no more executions that begin; ends of those that have begun are
+ * timed still */
+void section_close_entries(struct section *section);
 
 /* section_detach - time nothing any more; what was written stays readable */
 void section_detach(struct section *section);

@@ -89,7 +89,9 @@
 /* Waits of a group: one a nanosecond for 11 days. */
 #define WIRE_MOST_WAITS 1000000000000000ull
 /* Bytes of what a section begins or ends at. */
-#define WIRE_LONGEST_PLACE 255u
+#define WIRE_LONGEST_PLACE 1023u
+/* Groups of waits for locks that have the same callers. */
+#define WIRE_MOST_LOCK_GROUPS 256u
 /* Conditions on the beginning of a section. */
 #define WIRE_MOST_CONDITIONS 4u
 /* Events that are counted of each execution of a section. */
@@ -134,11 +136,12 @@ enum name_table {
 	NAMES_COUNT = 6,
 };
 
-/* What a section is: a function of the kernel, or what lies between two tracepoints. */
+/* What a section is: a function of the kernel, a pair of tracepoints, or user code. */
 enum section_kind {
 	SECTION_FUNCTION = 0,
 	SECTION_TRACEPOINTS = 1,
-	SECTION_COUNT = 2,
+	SECTION_USER = 2,
+	SECTION_COUNT = 3,
 };
 
 /* What pairs the beginning of a section with its end. */
@@ -155,7 +158,8 @@ enum section_hook {
 	HOOK_FENTRY = 1,
 	HOOK_KPROBE = 2,
 	HOOK_TRACEPOINT = 3,
-	HOOK_COUNT = 4,
+	HOOK_UPROBE = 4,
+	HOOK_COUNT = 5,
 };
 
 /* Of an execution that is kept: drawn, and not only for its duration; ended on another CPU. */

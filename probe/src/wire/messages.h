@@ -57,10 +57,12 @@ enum wire_kind {
 	WIRE_APP_WAIT = 112,
 	WIRE_APP_ENDED = 86,
 	WIRE_SECTION_STARTED = 126,
+	WIRE_SECTION_FLOOR = 130,
+	WIRE_SECTION_LOCK = 131,
 	WIRE_EXECUTIONS = 127,
 	WIRE_EXECUTION_BINS = 128,
 	WIRE_SECTION_RESULT = 129,
-	WIRE_EXECUTION_COUNTS = 130,
+	WIRE_EXECUTION_COUNTS = 132,
 	WIRE_RECORDER_RESULT = 84,
 	WIRE_SYMBOLS = 88,
 	WIRE_BUILD_ID = 89,
@@ -194,6 +196,8 @@ struct wire_section {
 	struct wire_bytes comm;
 	uint32_t one_in;
 	uint64_t above_ns;
+	uint8_t locks;
+	struct wire_bytes file;
 };
 
 /* counters - Count these events in each repetition, or of each wakeup thread; none: no more. */
@@ -518,6 +522,29 @@ struct wire_section_started {
 	uint8_t parts;
 	uint64_t tried_ns;
 	uint64_t tried;
+};
+
+/* section_floor - How long an empty section takes by the same hook; `after`: the run, and not
+ * before it. */
+struct wire_section_floor {
+	uint8_t after;
+	uint32_t executions;
+	uint64_t floor_ns;
+	uint64_t with_ns;
+	uint64_t without_ns;
+	int32_t error;
+	struct wire_bytes text;
+};
+
+/* section_lock - Waits for locks in a section that have the same callers, the innermost first. */
+struct wire_section_lock {
+	uint64_t lock;
+	struct wire_bytes name;
+	uint32_t flags;
+	uint64_t count;
+	uint64_t total_ns;
+	uint64_t longest_ns;
+	struct wire_list callers;
 };
 
 /* executions - Executions of a section that are kept; `data`: a block executions. */

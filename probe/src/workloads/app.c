@@ -6,7 +6,6 @@
  * thread reads these activations, sends them, and copies the windows of late activations.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +13,10 @@
 #include <sys/wait.h>
 
 #include "activations/app_target.h"
+#include "activations/thread_names.h"
 #include "activations/waits.h"
 #include "clock.h"
 #include "recorder/flight.h"
-#include "small_file.h"
 #include "wire/block.h"
 #include "wire/send.h"
 #include "workload.h"
@@ -29,8 +28,6 @@
 
 /* How long activations that were due before the end are awaited. */
 #define LAST_NS (100 * NS_PER_MS)
-/* Threads of which names are sent. */
-#define NAMED_THREADS 4096u
 /* Activations in a block. */
 #define MOST_IN_BLOCK 4096u
 
@@ -56,8 +53,7 @@ struct app {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t shipped_ns;
-	uint32_t named[2 * NAMED_THREADS]; /* open addressing */
-	uint32_t named_count;
+	struct thread_names names;
 	struct waits waits;
 };
 
@@ -111,26 +107,6 @@ static void put(struct app *app, uint16_t number, uint64_t index,
 		ship_block(app, number);
 }
 
-/* ---------------------------------------------------------------- names */
-
-/* name_thread - send a thread's name when it first occurs */
-static void name_thread(struct app *app, uint32_t pid)
-{
-	uint32_t slot = pid * 0x9E3779B1u % (2 * NAMED_THREADS);
-	char path[64], text[64];
-
-	while (app->named[slot] && app->named[slot] != pid)
-		slot = (slot + 1) % (2 * NAMED_THREADS);
-	if (app->named[slot] || app->named_count == NAMED_THREADS)
-		return;
-	app->named[slot] = pid;
-	app->named_count++;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
-	if (small_file_line(AT_FDCWD, path, text, sizeof(text)))
-		KEEP(app->sender, name, NAME, .table = NAMES_PID, .id = pid,
-		     .text = wire_text(text));
-}
-
 /* ---------------------------------------------------------------- activations */
 
 static void end_now(struct app *app)
@@ -181,9 +157,8 @@ static void examine(struct app *app, uint16_t number, uint64_t index,
 	}
 	put(app, number, index, stage);
 	waits_add(&app->waits, stage);
-	name_thread(app, stage->pid);
-	if (stage->waker)
-		name_thread(app, stage->waker);
+	thread_names_send(&app->names, app->sender, stage->pid);
+	thread_names_send(&app->names, app->sender, stage->waker);
 	if (reason != REASON_NONE)
 		flight_send_window(flight, &subject, reason, stage, NULL);
 }

@@ -14,10 +14,13 @@
 #include <unistd.h>
 
 #include "activations/bins.h"
+#include "activations/lock_groups.h"
+#include "activations/thread_names.h"
 #include "benchmark/counters.h"
 #include "bpf/kernel_btf.h"
 #include "clock.h"
 #include "recorder/flight.h"
+#include "section/floor.h"
 #include "section/section.h"
 #include "section_counters.h"
 #include "wire/block.h"
@@ -48,7 +51,8 @@
 
 /* A CPU, and the block of its rows that is being filled. */
 struct section_reader {
-	uint64_t next; /* the row to look at */
+	uint64_t next; /* the row to look at, */
+	uint64_t lock; /* and the wait for a lock */
 	uint64_t seen;
 	uint64_t dropped;
 	uint64_t first;
@@ -68,7 +72,11 @@ struct section_workload {
 	struct section_counters counters;
 	char begin[WIRE_LONGEST_PLACE + 1];
 	char end[WIRE_LONGEST_PLACE + 1];
+	char file[WIRE_LONGEST_PLACE + 1];
 	struct section_reader *readers; /* by CPU number */
+	struct thread_names names;
+	struct lock_groups locks;
+	uint64_t locks_lost;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t shipped_ns;
@@ -174,9 +182,31 @@ static bool read_cpu(struct section_workload *workload, uint16_t number)
 		if (!sender_has_room(workload->sender, BLOCKS_ROOM))
 			return false;
 		put(workload, number, reader->next, &row);
+		thread_names_send(&workload->names, workload->sender, row.pid);
 		reader->seen++;
 	}
 	return true;
+}
+
+/* read_locks - add a CPU's waits for locks to their groups */
+static void read_locks(struct section_workload *workload, uint16_t number)
+{
+	struct section_reader *reader = &workload->readers[number];
+	struct section_cpu *cpu = section_cpu_at(&workload->section, number);
+	uint64_t written = __atomic_load_n(&cpu->locks_count, __ATOMIC_ACQUIRE);
+
+	for (; reader->lock < written; reader->lock++) {
+		const struct section_lock *at = &cpu->locks[reader->lock % SECTION_LOCKS];
+		uint64_t made = __atomic_load_n(&at->number, __ATOMIC_ACQUIRE);
+		struct section_lock wait = *at;
+
+		if (made == reader->lock + 1 &&
+		    __atomic_load_n(&cpu->locks_count, __ATOMIC_ACQUIRE) - reader->lock <=
+			SECTION_LOCKS)
+			lock_groups_add(&workload->locks, &wait);
+		else
+			workload->locks_lost++;
+	}
 }
 
 /* ---------------------------------------------------------------- start */
@@ -190,6 +220,30 @@ static bool is_plain(const char *name)
 		if (!isalnum((unsigned char)*name) && !strchr("_.:-", *name))
 			return false;
 	return true;
+}
+
+/* is_printed - whether a name of user code is of characters that names have */
+static bool is_printed(const char *name)
+{
+	for (; *name; name++)
+		if (!isgraph((unsigned char)*name))
+			return false;
+	return true;
+}
+
+/* take_places - copy the names of where a section begins and ends, and check them; false: they are
+ * none */
+static bool take_places(struct section_workload *workload, const struct wire_section *asked)
+{
+	const char *begin = workload->begin, *end = workload->end;
+
+	if (!wire_copy_text(asked->begin, workload->begin, sizeof(workload->begin)) ||
+	    !wire_copy_text(asked->end, workload->end, sizeof(workload->end)) ||
+	    !wire_copy_text(asked->file, workload->file, sizeof(workload->file)))
+		return false;
+	if (asked->kind == SECTION_USER)
+		return *begin && *workload->file && is_printed(begin) && is_printed(end);
+	return is_plain(begin) && (asked->kind == SECTION_TRACEPOINTS) == is_plain(end);
 }
 
 /* find_argument - find an argument of a tracepoint by its name; returns 0, or an errno with the
@@ -257,17 +311,18 @@ static int take_plan(struct section_workload *workload, const struct wire_sectio
 	    .hook = asked->hook,
 	    .begin = workload->begin,
 	    .end = workload->end,
+	    .file = workload->file,
 	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
 	    .rows = ROWS_MOST,
-	    .config = {.tgid = asked->pid, .key = asked->key, .has_comm = asked->comm.length > 0},
+	    .config = {.tgid = asked->pid,
+		       .key = asked->key,
+		       .has_comm = asked->comm.length > 0,
+		       .keeps_locks = asked->locks},
 	};
 	while (plan->rows > ROWS_LEAST &&
 	       plan->rows * sizeof(struct section_row) * plan->cpu_limit > BYTES_MOST)
 		plan->rows /= 2;
-	if (!wire_copy_text(asked->begin, workload->begin, sizeof(workload->begin)) ||
-	    !is_plain(workload->begin) ||
-	    !wire_copy_text(asked->end, workload->end, sizeof(workload->end)) ||
-	    (asked->kind == SECTION_TRACEPOINTS) != is_plain(workload->end))
+	if (!take_places(workload, asked))
 		return fail(text, EINVAL, "no name of a function or tracepoint");
 	if (!wire_copy_text(asked->comm, config->comm, sizeof(config->comm)))
 		return fail(text, EINVAL, "no name of a thread");
@@ -349,19 +404,30 @@ static int open_section(struct section_workload *workload, const struct wire_sec
 	if (error)
 		return error;
 	workload->readers = calloc(plan.cpu_limit, sizeof(*workload->readers));
-	error = workload->readers
+	error = workload->readers && lock_groups_open(&workload->locks)
 		    ? section_counters_open(&workload->counters, &workload->section, set, text)
 		    : fail(text, ENOMEM, "no memory for rows");
 	if (!error)
 		error = try_rate(workload, asked, started, text);
 	if (!error)
-		error = section_attach(&workload->section, text);
-	if (!error)
 		return 0;
 	section_close(&workload->section);
 	section_counters_close(&workload->counters);
+	lock_groups_close(&workload->locks);
 	free(workload->readers);
 	return error;
+}
+
+/* send_floor - measure how long an empty section takes, and send it */
+static void send_floor(struct section_workload *workload, bool after)
+{
+	struct section_floor floor;
+	char text[FAILURE_TEXT] = "";
+	int error = floor_measure(&workload->section, !after, &floor, text);
+
+	SEND(workload->sender, section_floor, SECTION_FLOOR, .after = after,
+	     .executions = floor.executions, .floor_ns = floor.floor_ns, .with_ns = floor.with_ns,
+	     .without_ns = floor.without_ns, .error = error, .text = wire_text(error ? text : ""));
 }
 
 static int start(struct workload *workload, const union wire_command *command)
@@ -385,11 +451,22 @@ static int start(struct workload *workload, const union wire_command *command)
 		free(state);
 		return error;
 	}
-	state->start_ns = state->shipped_ns = clock_ns();
-	state->end_ns = state->start_ns + asked->duration_ns;
 	SEND(sender, section_started, SECTION_STARTED, .hook = started.hook,
 	     .one_in = started.one_in, .parts = state->section.parts.observed,
 	     .tried_ns = started.tried_ns, .tried = started.tried);
+	send_floor(state, false);
+	error = section_attach(&state->section, workload->text);
+	if (error) {
+		section_close(&state->section);
+		section_counters_close(&state->counters);
+		lock_groups_close(&state->locks);
+		free(state->readers);
+		sender_unspool(sender);
+		free(state);
+		return error;
+	}
+	state->start_ns = state->shipped_ns = clock_ns();
+	state->end_ns = state->start_ns + asked->duration_ns;
 	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++)
 		SEND(sender, cpu_started, CPU_STARTED, .cpu = i, .start_ns = state->start_ns,
 		     .end_ns = state->end_ns);
@@ -428,13 +505,22 @@ static void send_results(struct section_workload *workload)
 
 static void end(struct section_workload *workload)
 {
+	send_floor(workload, true);
 	for (uint16_t i = 0; i < workload->section.plan.cpu_limit; i++)
 		ship_block(workload, i);
 	sender_unspool(workload->sender);
+	lock_groups_send(&workload->locks, workload->sender);
+	if (workload->locks_lost)
+		send_note(workload->sender, "locks",
+			  "%" PRIu64
+			  " waits for locks were overwritten before they were read: they "
+			  "are in no line of the table",
+			  workload->locks_lost);
 	send_results(workload);
 	section_close(&workload->section);
 	section_counters_close(&workload->counters);
 	workload_send_result(workload->sender);
+	lock_groups_close(&workload->locks);
 	free(workload->readers);
 	free(workload);
 }
@@ -445,13 +531,14 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 	bool all = true, ship = now_ns - state->shipped_ns >= SHIP_NS;
 
 	if (now_ns >= state->end_ns)
-		section_detach_begin(&state->section);
+		section_close_entries(&state->section);
 	if (now_ns >= state->end_ns + LAST_NS && !state->ending) {
 		section_detach(&state->section);
 		state->ending = true;
 	}
 	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++) {
 		all &= read_cpu(state, i);
+		read_locks(state, i);
 		if (ship)
 			ship_block(state, i);
 	}

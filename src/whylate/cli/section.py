@@ -26,15 +26,19 @@ _recording = option_under(Heading.RECORDING)
 @_what("--for", "duration_ns", type=DURATION, default="20s", show_default=True,
        help="How long to measure.")  # fmt: skip
 @_what("--comm", metavar="NAME", help="Executions in threads of this name alone.")
-@_what("--pid", type=int, metavar="N", help="Executions in this process alone.")
+@_what("--pid", type=int, metavar="N",
+       help="Executions in this process alone. FILE is looked up in its root.")  # fmt: skip
 @option_under(Heading.VERDICT)(
     "--require", "requirements", type=REQUIREMENT, multiple=True, metavar="LIMIT",
     help="Fail unless kept: p99.9<100us, max<1ms, over(100us)<1/10s. May be repeated.")  # fmt: skip
-@_recording("--hook", type=click.Choice(["best", "fentry", "kprobe"]), default="best",
-            show_default=True, help="What times a function of the kernel.")  # fmt: skip
+@_recording("--hook", type=click.Choice(["best", "fentry", "kprobe", "uprobe"]), default="best",
+            show_default=True, help="What times a function of the kernel; uprobe: time a function "
+            "of user code whose file has exceptions, too.")  # fmt: skip
 @_recording("--one-in", type=click.IntRange(1, MOST_ONE_IN), metavar="N",
             help="Keep one of N executions, drawn at random. All are counted.  "
             "[default: as many as can be kept]")  # fmt: skip
+@_recording("--locks", is_flag=True,
+            help="Tell waits for locks in the section by lock and callers.")  # fmt: skip
 @counters_option
 @_recording("--spool", is_flag=True, help="Keep all rows on the board until the end.")
 @run_options
@@ -48,21 +52,39 @@ def command(
     hook: str,
     one_in: int | None,
     counters: tuple[str, ...],
+    locks: bool,
     spool: bool,
     options: RunOptions,
 ) -> None:
     """Time every execution of SECTION on BOARD and write a report.
 
-    SECTION is a function of the kernel, from its entry to its return; or what lies between two
-    tracepoints:
+    SECTION is a function of the kernel, from its entry to its return; what lies between two
+    tracepoints; or user code:
 
     \b
       whylate section kmem_cache_alloc_noprof
       whylate section 'irq:irq_handler_entry..irq:irq_handler_exit if irq==27'
       whylate section 'block:block_rq_issue..block:block_rq_complete by rq'
+      whylate section ./libfoo.so:decode_frame
+      whylate section ./player:whylate:frame
 
     A beginning ends with the next end of the same thread. `by cpu` pairs them on one CPU, `by
     ARGUMENT` by an argument of both tracepoints, like the address of a request.
+
+    User code is FILE:PLACE, or FILE:BEGIN..END with two places. FILE is a program or library on
+    BOARD: a path, or a name in the folders of libraries and programs.
+
+    \b
+      FILE:FUNCTION         from its entry to its return; C++ and Rust: the mangled name
+      FILE:0xOFFSET         the same, by its offset in the file
+      FILE:F+0x10..F+0x40   between two instructions; each must be where one begins
+      FILE:PROVIDER:NAME    from a USDT probe to its next time in the same thread
+      FILE:PROVIDER:A..B    from one to the other
+      FILE:whylate:NAME     between the marks of whylate_section.h
+
+    A hook takes about 1 us; 10 us where the kernel single-steps the instruction there, which it
+    need not for the marks' nop. An exception that leaves a function whose return is timed ends the
+    program, as does a hook within an instruction.
 
     Every execution is accounted for: entries = returned + in flight + left + refused. BOARD is as
     for whylate measure.
@@ -71,6 +93,7 @@ def command(
         duration_ns=duration_ns,
         spool=spool,
         place=parse_place(section, hook),
+        locks=locks,
         comm=comm,
         pid=pid,
         one_in=one_in,

@@ -213,9 +213,11 @@ def _probe_report(
 
 def _thread_names(decoder: JournalDecoder) -> list[ThreadName]:
     """Return the names of a watched program's threads, as far as they are known."""
-    if decoder.recorder is None or decoder.activations is None:
+    if decoder.activations is None:
         return []
-    named = decoder.recorder.process_names(decoder.activations.threads)
+    named = dict(decoder.activations.names)
+    if decoder.recorder is not None:
+        named |= decoder.recorder.process_names(decoder.activations.threads)
     return [ThreadName(pid, name) for pid, name in sorted(named.items())]
 
 

@@ -8,16 +8,25 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from whylate.recording.bounds import Count, Cpu, TimeNs
+from whylate.recording.bounds import Count, Cpu, Integer, TimeNs
 from whylate.recording.waits import WaitBin
-from whylate.wire.constants import MOST_ONE_IN, WAIT_BINS, ExecutionPart, SectionHook
+from whylate.wire.constants import (
+    MOST_LOCK_GROUPS,
+    MOST_ONE_IN,
+    WAIT_BINS,
+    ExecutionPart,
+    SectionHook,
+)
 
-HookName = Literal["fentry", "kprobe", "tracepoint"]
+#: Callers of a wait that are kept (probe/src/section/bpf/layout.h).
+MOST_CALLERS = 8
+HookName = Literal["fentry", "kprobe", "tracepoint", "uprobe"]
 #: By the number that the probe sends.
 HOOKS: dict[int, HookName] = {
     SectionHook.FENTRY: "fentry",
     SectionHook.KPROBE: "kprobe",
     SectionHook.TRACEPOINT: "tracepoint",
+    SectionHook.UPROBE: "uprobe",
 }
 
 PartName = Literal["interrupts", "switches", "locks", "page faults"]
@@ -48,7 +57,7 @@ class SectionAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     in_flight: had not returned at the end. left: their code was left without a return that was
     seen. too_deep: within more executions of one thread than are kept. no_room: too many threads
     were in the section at a time. unmatched: returns of executions that began before the start, or
-    that were refused. missed: times that the kernel did not run a hook.
+    that were refused. missed: times that a hook did not run: another was at work there.
     """
 
     entries: Count
@@ -80,6 +89,37 @@ class CountAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shared: Count = 0
 
 
+class SectionFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How long an empty section takes by the same hook, before the run or after it.
+
+    floor_ns: the median of so many executions. with_ns, without_ns: the median call of empty code
+    with hooks and without, in blocks that take turns; 0: not measured. why: why nothing is known.
+    """
+
+    executions: Count
+    floor_ns: TimeNs
+    with_ns: TimeNs
+    without_ns: TimeNs
+    why: str = ""
+
+
+class LockReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Waits for locks in a section that have the same callers, the innermost first.
+
+    lock: its address; None: several locks. name: of what lies there, "" where the kernel does not
+    show it. flags: LCB_F_ of linux/lock.h. callers: "" where a name is not known; none: all waits
+    that have no group of their own.
+    """
+
+    lock: Integer | None
+    name: str
+    flags: Count
+    count: Count
+    total_ns: TimeNs
+    longest_ns: TimeNs
+    callers: Annotated[list[str], Meta(max_length=MOST_CALLERS)]
+
+
 class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How the executions of a run were timed, and what became of all of them.
 
@@ -96,3 +136,8 @@ class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     account: SectionAccount | None = None
     cpus: list[CpuBins] = []
     counts: CountAccount | None = None
+    #: Where they were asked for: waits for locks, in groups.
+    locks: Annotated[list[LockReport], Meta(max_length=MOST_LOCK_GROUPS)] = []
+    #: None where the run broke before.
+    floor_before: SectionFloor | None = None
+    floor_after: SectionFloor | None = None

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whylate.quantities import format_count, format_percent, format_short_ns
-from whylate.summary.model import ExecutionClassFigures, LongerFigures, Summary
+from whylate.summary.model import ExecutionClassFigures, LockFigures, LongerFigures, Summary
 from whylate.text import plain
 
 #: The headings of the table, in order.
 COLUMNS = ("class", "located share", "95 % CI", "executions", "longest")
+
+
+#: Those of the table of locks.
+LOCK_COLUMNS = ("waits for", "waits", "total", "longest", "called from")
 
 
 @dataclass(frozen=True)
@@ -78,3 +82,38 @@ def _row(figures: ExecutionClassFigures) -> ClassRow:
         (format_percent(figures.share, 1), interval, format_count(figures.count), longest),
         which,
     )
+
+
+def lock_rows(summary: Summary, most: int, callers: int) -> list[tuple[str, ...]]:
+    """Return a row for each of the groups of waits for locks with the longest totals.
+
+    most: rows, and callers: in each.
+    """
+    locks = summary.section.locks if summary.section is not None else []
+    return [
+        (
+            _lock_name(lock),
+            format_count(lock.count),
+            format_short_ns(lock.total_ns),
+            format_short_ns(lock.longest_ns),
+            " ← ".join(plain(name, 80) for name in lock.callers[:callers]) or "all others",
+        )
+        for lock in locks[:most]
+    ]
+
+
+def locks_note(summary: Summary, most: int) -> str:
+    """Say what the table of locks is, and what is left out."""
+    locks = summary.section.locks if summary.section is not None else []
+    left = len(locks) - most
+    text = (
+        "Waits of threads while they were in the section, and no others. Locks whose waits have no "
+        "tracepoint are not seen."
+    )
+    return f"{text} {left} groups more are in the output of --json." if left > 0 else text
+
+
+def _lock_name(lock: LockFigures) -> str:
+    if lock.lock is None:
+        return f"{lock.kind} (several)" if lock.kind else "several"
+    return f"{lock.kind} {plain(lock.lock, 80)}".strip()

@@ -15,6 +15,7 @@ from whylate.summary.model import (
     Estimate,
     Figures,
     ObserverEffect,
+    SectionFigures,
     Summary,
     ThreadFigures,
 )
@@ -94,7 +95,7 @@ def section_lines(summary: Summary) -> list[str]:
     section = summary.section
     if section is None:
         return []
-    lines = [f"timed by {plain(section.hook, 20)}"]
+    lines = [f"timed by {plain(section.hook, 20)}{_floor(section)}"]
     account = section.account
     if account is not None:
         parts = [f"{format_count(account.returned)} returned"]
@@ -111,6 +112,23 @@ def section_lines(summary: Summary) -> list[str]:
         sign = "=" if account.closes else "≠"
         lines.insert(0, f"{format_count(account.entries)} entries {sign} {' + '.join(parts)}")
     return lines
+
+
+def _floor(section: SectionFigures) -> str:
+    """Say how long an empty section takes by that hook, and what it adds to its callers."""
+    before, after = section.floor_before, section.floor_after
+    if before is None:
+        return ""
+    if before.why:
+        return f"; how long an empty section takes is not known: {plain(before.why, 300)}"
+    text = f", by which an empty section takes {format_ns(before.floor_ns)}"
+    if after is not None and not after.why:
+        text += f" (after the run {format_ns(after.floor_ns)})"
+    text += ": that is in every duration"
+    if before.without_ns:
+        added = before.with_ns - before.without_ns
+        text += f"; a call takes {format_ns(added)} longer with the hooks"
+    return text
 
 
 def observer_lines(summary: Summary) -> list[str]:

@@ -9,7 +9,7 @@ import msgspec
 
 from whylate.recording.manifest import CrashReport, HitReport, LoadReport
 from whylate.recording.plan import FaultPlan
-from whylate.recording.sections import SectionAccount
+from whylate.recording.sections import SectionAccount, SectionFloor
 from whylate.recording.workloads.app import Target
 from whylate.summary.executions import CounterFigures, FittedLine
 
@@ -193,6 +193,22 @@ class SectionCounters(msgspec.Struct, frozen=True):
     hooks: dict[str, float] | None
 
 
+class LockFigures(msgspec.Struct, frozen=True):
+    """Waits for locks in a section that have the same callers.
+
+    lock: its name, or its address; None where there were several, or it is not known. kind: "spin
+    lock", "mutex" and so on. callers: of what locks, the innermost first, without offsets; none:
+    all waits that have no group of their own.
+    """
+
+    lock: str | None
+    kind: str
+    callers: list[str]
+    count: int
+    total_ns: int
+    longest_ns: int
+
+
 class SectionFigures(msgspec.Struct, frozen=True):
     """How executions of a section were timed, and what became of all of them.
 
@@ -205,6 +221,11 @@ class SectionFigures(msgspec.Struct, frozen=True):
     one_in: int
     account: SectionAccount | None
     longest_ns: int | None
+    #: Where they were asked for: waits for locks, the longest total first.
+    locks: list[LockFigures] = []
+    #: How long an empty section takes, before the run and after it.
+    floor_before: SectionFloor | None = None
+    floor_after: SectionFloor | None = None
     #: None where no execution has a row.
     longer: LongerFigures | None = None
     #: None where no event was counted.

@@ -16,6 +16,7 @@ from whylate.recording.store.executions import ExecutionFile, Executions
 from whylate.recording.waits import bin_edges
 from whylate.stats.executions.parts import TIMES, ExecutionClass, Times, classify, find_classes
 from whylate.summary.executions import Counted
+from whylate.summary.locks import lock_figures
 from whylate.summary.model import (
     Caution,
     Exceedance,
@@ -61,6 +62,9 @@ def section_figures(
         one_in=report.one_in,
         account=report.account,
         longest_ns=bin_edges(max(bins))[1] if bins else None,
+        locks=lock_figures(report.locks),
+        floor_before=report.floor_before,
+        floor_after=report.floor_after,
         longer=longer,
         counters=counters,
     )
@@ -174,12 +178,17 @@ def without_all_rows(section: SectionFigures | None) -> Exceedance | None:
     return Exceedance(None, None, None, None, None, None, reason)
 
 
+def _is_unfollowed(section: SectionFigures) -> bool:
+    """Whether executions have counts, and nothing says which thread was on the CPU."""
+    if section.counters is None or section.longer is None:
+        return False
+    return section.counters.own > 0 and "switches" in section.longer.not_observed
+
+
 def section_cautions(section: SectionFigures | None) -> Iterator[Caution]:
     """Yield what leaves executions of a section without a duration."""
-    counters = section.counters if section is not None else None
-    if counters is not None and counters.own and section is not None and section.longer is not None:
-        if "switches" in section.longer.not_observed:
-            yield Caution("section", _UNFOLLOWED)
+    if section is not None and _is_unfollowed(section):
+        yield Caution("section", _UNFOLLOWED)
     account = section.account if section is not None else None
     if account is None or not account.entries:
         return

@@ -86,7 +86,9 @@ WAIT_BINS = 784
 #: Waits of a group: one a nanosecond for 11 days.
 MOST_WAITS = 1_000_000_000_000_000
 #: Bytes of what a section begins or ends at.
-LONGEST_PLACE = 255
+LONGEST_PLACE = 1_023
+#: Groups of waits for locks that have the same callers.
+MOST_LOCK_GROUPS = 256
 #: Conditions on the beginning of a section.
 MOST_CONDITIONS = 4
 #: Events that are counted of each execution of a section.
@@ -133,10 +135,11 @@ class NameTable(IntEnum):
 
 
 class SectionKind(IntEnum):
-    """What a section is: a function of the kernel, or what lies between two tracepoints."""
+    """What a section is: a function of the kernel, a pair of tracepoints, or user code."""
 
     FUNCTION = 0
     TRACEPOINTS = 1
+    USER = 2
 
 
 class SectionKey(IntEnum):
@@ -154,6 +157,7 @@ class SectionHook(IntEnum):
     FENTRY = 1
     KPROBE = 2
     TRACEPOINT = 3
+    UPROBE = 4
 
 
 class ExecutionFlag(IntFlag):

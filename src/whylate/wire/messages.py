@@ -160,12 +160,13 @@ class Section(
     ranges={
         "duration_ns": (1, 2_592_000_000_000_000),
         "spool": (0, 1),
-        "kind": (0, 1),
-        "hook": (0, 3),
+        "kind": (0, 2),
+        "hook": (0, 4),
         "key": (0, 2),
         "pid": (0, 2_147_483_647),
         "one_in": (0, 16_777_216),
         "above_ns": (0, 4_611_686_018_427_387_903),
+        "locks": (0, 1),
     },
 ):
     """Time each execution of a section of code."""
@@ -185,6 +186,8 @@ class Section(
     comm: Text
     one_in: U32
     above_ns: U64
+    locks: U8
+    file: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -699,7 +702,7 @@ class SectionStarted(
     Message,
     kind=126,
     ranges={
-        "hook": (1, 3),
+        "hook": (1, 4),
         "one_in": (1, 16_777_216),
         "parts": (0, 15),
         "tried_ns": (0, 4_611_686_018_427_387_903),
@@ -713,6 +716,49 @@ class SectionStarted(
     parts: U8
     tried_ns: U64
     tried: U64
+
+
+@dataclass(frozen=True, slots=True)
+class SectionFloor(
+    Message,
+    kind=130,
+    ranges={
+        "after": (0, 1),
+        "floor_ns": (0, 4_611_686_018_427_387_903),
+        "with_ns": (0, 4_611_686_018_427_387_903),
+        "without_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """How long an empty section takes by the same hook; `after`: the run, and not before it."""
+
+    after: U8
+    executions: U32
+    floor_ns: U64
+    with_ns: U64
+    without_ns: U64
+    error: I32
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class SectionLock(
+    Message,
+    kind=131,
+    ranges={
+        "count": (0, 9_223_372_036_854_775_807),
+        "total_ns": (0, 4_611_686_018_427_387_903),
+        "longest_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """Waits for locks in a section that have the same callers, the innermost first."""
+
+    lock: U64
+    name: Text
+    flags: U32
+    count: U64
+    total_ns: U64
+    longest_ns: U64
+    callers: ListText
 
 
 @dataclass(frozen=True, slots=True)
@@ -765,7 +811,7 @@ class SectionResult(
 
 @dataclass(frozen=True, slots=True)
 class ExecutionCounts(
-    Message, kind=130, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
+    Message, kind=132, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
 ):
     """Counts of the executions of the last block of that CPU; `data`: a block execution_counts."""
 
@@ -1183,6 +1229,8 @@ MESSAGES: dict[int, type[Message]] = {
         AppWait,
         AppEnded,
         SectionStarted,
+        SectionFloor,
+        SectionLock,
         Executions,
         ExecutionBins,
         SectionResult,

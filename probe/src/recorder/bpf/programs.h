@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 da9df0d29b0f57b86c3a4de00a528ce3ca17ee12baf8914384e144d54c894461 */
+/* sources: sha256 04ca088ab6a04447bbac1a7bc28a0307d5cfe80950515512cc0876d5712559e6 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -13,72 +13,91 @@
 #include "counts.h"
 #include "owner.h"
 
+/* place_of - where on the stack, as a number: a pointer becomes one through memory */
+ALWAYS_INLINE __u64 place_of(struct section_owner *owner, void *place, __u64 number)
+{
+	if (!place)
+		return number;
+	*(void *volatile *)&owner->place_now = place;
+	barrier();
+	return *(volatile __u64 *)&owner->place_now;
+}
+
 /*
- * begin - an execution begins; place: a pointer, or a number, that says where on the stack
+ * drop_left - drop the frames whose code has been left without a return; returns how many remain
  *
- * An interrupt may begin and end executions of the same owner at any instruction. So the frame is
- * taken first, by the depth, and filled then.
+ * The stack grows downwards: what began on the same stack, and not above here, has been left. Those
+ * on other stacks remain: an interrupt's can lie between two of its thread. Of a pair of
+ * tracepoints only one has begun: the former did not end.
  */
+ALWAYS_INLINE __u64 drop_left(struct section_cpu *cpu, struct section_owner *owner, __u64 depth,
+			      __u64 here)
+{
+	__u64 remain = 0;
+
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < SECTION_DEEPEST; i++) {
+		struct section_frame *frame = frame_at(owner, i);
+
+		if (i >= depth)
+			break;
+		if (!here ||
+		    (frame->place >> STACK_BITS == here >> STACK_BITS && frame->place <= here))
+			continue;
+		if (remain != i)
+			*frame_at(owner, remain) = *frame;
+		remain++;
+	}
+	count(&cpu->left, depth - remain);
+	return remain;
+}
+
+/* begin - an execution begins; place: a pointer, or a number, that says where on the stack */
 ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 {
 	struct section_cpu *cpu = cpu_here();
 	struct section_frame *frame;
 	struct section_owner *owner;
-	__u64 depth = 0, here;
+	__u64 depth, here;
+	bool is_busy = 0, is_closed;
 
 	if (!cpu)
 		return;
+	is_closed = cpu->is_closed;
+	owner = lock_owner(key, 0, &is_busy);
+	if (!owner && !is_busy && !is_closed)
+		owner = lock_owner(key, 1, &is_busy);
+	if (!owner && is_closed)
+		return;
+	if (!owner) {
+		if (is_busy) {
+			count(&cpu->missed, 1);
+			return;
+		}
+		count(&cpu->entries, 1);
+		count(&cpu->no_room, 1);
+		return;
+	}
+	depth = owner->state & OWNER_DEPTH;
+	here = place_of(owner, place, number);
+	if (unlikely(depth))
+		depth = drop_left(cpu, owner, depth, here);
+	if (is_closed) {
+		/* Its end must not be taken for that of one which was left. */
+		release(owner, key, depth);
+		return;
+	}
 	count(&cpu->entries, 1);
-	owner = find_owner(key);
-	if (owner)
-		depth = owner->key_depth & 0xff;
-	if (owner && !depth) {
-		owner->left_ns = 0;
-		owner->lock_ns = 0;
+	if (depth >= SECTION_DEEPEST) {
+		count(&cpu->too_deep, 1);
+		release(owner, key, depth);
+		return;
 	}
-	if (owner && depth) {
-		if (number == 0 && !place) {
-			/* Of one key only one has begun: the former did not end. */
-			count(&cpu->left, depth);
-			depth = 0;
-		}
-		if (depth >= SECTION_DEEPEST) {
-			count(&cpu->too_deep, 1);
-			return;
-		}
-		owner->key_depth = key << 8 | (depth + 1);
-	} else if (!owner || __sync_val_compare_and_swap(&owner->key_depth, key << 8,
-							 key << 8 | 1) != key << 8) {
-		owner = take_place(key);
-		if (!owner) {
-			count(&cpu->no_room, 1);
-			return;
-		}
-		owner->left_ns = 0;
-		owner->lock_ns = 0;
-	}
-	barrier();
 	frame = frame_at(owner, depth);
-	/* Through memory a pointer becomes a number. */
-	if (place)
-		*(void *volatile *)&frame->place = place;
-	else
-		frame->place = number;
-	barrier();
-	here = *(volatile __u64 *)&frame->place;
-#pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < SECTION_DEEPEST; i++) {
-		struct section_frame *below = frame_at(owner, depth - 1);
-
-		/* The stack grows downwards: what began below here has been left. */
-		if (likely(!depth) || !here || below->place >> STACK_BITS != here >> STACK_BITS ||
-		    below->place > here)
-			break;
-		depth--;
-		count(&cpu->left, 1);
-		below->place = here;
-		owner->key_depth = key << 8 | (depth + 1);
-		frame = below;
+	frame->place = here;
+	if (!depth) {
+		owner->left_ns = 0;
+		owner->lock_ns = 0;
 	}
 	frame->cpu = bpf_get_smp_processor_id();
 	frame->level = cpu->level;
@@ -98,6 +117,7 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 		if (wanted.counter_count)
 			frame->counts.paused_ns = SECTION_REFUSED;
 	}
+	release(owner, key, depth + 1);
 }
 
 /* bin_of - the bin of a duration: see block waits of the wire */
@@ -126,8 +146,7 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *own
 	__u64 number = __sync_fetch_and_add(&cpu->rows, 1);
 
 	row += number & wanted.row_mask;
-	row->number = 0;
-	barrier();
+	__sync_lock_test_and_set(&row->number, 0);
 	row->begin_ns = frame->begin_ns;
 	row->duration_ns = now - frame->begin_ns;
 	row->parts.interrupted_ns = owner->parts.interrupted_ns - frame->parts.interrupted_ns;
@@ -154,18 +173,28 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *own
 	if (wanted.counter_count)
 		keep_counts(row, &frame->counts, ended,
 			    has_moved || owner->switches != frame->switches);
-	barrier();
-	row->number = number + 1;
+	/* The probe sees it after the rest, on every architecture. */
+	__sync_lock_test_and_set(&row->number, number + 1);
 }
 
-/* end - an execution ends, as begin() has it; now: when */
-ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pid_tgid)
+/* count_unmatched - count an end without its beginning, if beginnings are seen still */
+ALWAYS_INLINE void count_unmatched(struct section_cpu *cpu, bool is_counted)
+{
+	if (is_counted && !cpu->is_closed)
+		count(&cpu->unmatched, 1);
+}
+
+/* end - an execution ends, as begin() has it; now: when; is_counted: whether one without its
+ * beginning is */
+ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pid_tgid,
+		       bool is_counted)
 {
 	struct section_cpu *cpu = cpu_here();
-	struct section_owner *owner = find_owner(key);
 	struct section_frame *frame = 0;
 	struct section_counts ended;
-	__u64 depth, top;
+	struct section_owner *owner;
+	__u64 depth, top, here;
+	bool is_busy = 0;
 	__u32 bin;
 
 	/* In memory throughout, of which nothing is read where nothing is counted. */
@@ -174,30 +203,29 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 		read_counts(&ended);
 	if (!cpu)
 		return;
-	depth = top = owner ? owner->key_depth & 0xff : 0;
-	if (!owner || !depth) {
-		count(&cpu->unmatched, 1);
+	owner = lock_owner(key, 0, &is_busy);
+	if (!owner) {
+		if (!is_busy)
+			count_unmatched(cpu, is_counted);
+		else if (!cpu->is_closed)
+			count(&cpu->missed, 1);
 		return;
 	}
-	if (place) {
-		frame = frame_at(owner, depth - 1);
-		*(void *volatile *)&frame->place_at_return = place;
-		barrier();
-		number = *(volatile __u64 *)&frame->place_at_return;
-	}
+	depth = top = owner->state & OWNER_DEPTH;
+	here = place_of(owner, place, number);
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < SECTION_DEEPEST; i++) {
-		if (!depth) {
-			count(&cpu->unmatched, 1);
-			return;
-		}
-		depth--;
-		frame = frame_at(owner, depth);
-		if (likely(frame->place == number))
+		if (!depth)
 			break;
+		depth--;
+		if (likely(frame_at(owner, depth)->place == here)) {
+			frame = frame_at(owner, depth);
+			break;
+		}
 	}
-	if (frame->place != number) {
-		count(&cpu->unmatched, 1);
+	if (!frame) {
+		count_unmatched(cpu, is_counted);
+		release(owner, key, top);
 		return;
 	}
 	if (top - depth > 1)
@@ -210,8 +238,14 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	if (frame->is_drawn || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns))
 		keep(cpu, owner, frame, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id(),
 		     &ended);
-	barrier();
-	owner->key_depth = key << 8 | depth;
+	release(owner, key, depth);
+}
+
+/* may_end - whether an execution of the running thread may have begun. Its name may have changed
+ * since, its process not. */
+ALWAYS_INLINE bool may_end(__u64 pid_tgid)
+{
+	return !wanted.tgid || wanted.tgid == pid_tgid >> 32;
 }
 
 #endif

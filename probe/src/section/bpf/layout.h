@@ -47,6 +47,8 @@ struct section_config {
 	__u32 begin_argument;
 	__u32 end_argument;
 	__u32 has_comm;
+	__u32 keeps_locks; /* each wait for a lock is kept */
+	__u32 reserved;
 	__u32 condition_count; /* all of them hold at the beginning */
 	char comm[16];	       /* threads of this name alone, where has_comm */
 	struct section_condition conditions[SECTION_CONDITIONS];
@@ -76,10 +78,23 @@ struct section_counts {
 
 #define SECTION_REFUSED (~0ull)
 
+/* Callers of a wait for a lock that are kept, the innermost first; 0 ends them. */
+#define SECTION_CALLERS 8u
+/* Waits of a CPU that are kept until the probe has read them; a power of two. */
+#define SECTION_LOCKS 1024u
+
+/* A wait for a lock of a thread in the section. */
+struct section_lock {
+	__u64 number; /* of the CPU's, from 1; written last */
+	__u64 waited_ns;
+	__u64 lock;  /* its address */
+	__u64 flags; /* LCB_F_ of the kernel */
+	__u64 callers[SECTION_CALLERS];
+};
+
 /* An execution that has begun. */
 struct section_frame {
 	__u64 place; /* on the stack: which execution it is. 0: of a pair of tracepoints */
-	__u64 place_at_return;
 	__u64 begin_ns;
 	__u32 cpu;
 	__u16 is_drawn;
@@ -89,9 +104,15 @@ struct section_frame {
 	struct section_counts counts;
 };
 
+/* Marks of an owner beside its key, and the number of its frames in use. */
+#define OWNER_DEPTH 0x0full
+#define OWNER_TAKEN 0x40ull /* someone has this place, or had it */
+#define OWNER_BUSY  0x80ull /* a program works on it */
+
 /* A thread, or what else pairs beginnings with ends. */
 struct section_owner {
-	__u64 key_depth; /* key << 8 | frames in use; 0: nobody had this place yet */
+	__u64 state;	 /* key << 8 | OWNER_; 0: nobody had this place yet */
+	__u64 place_now; /* of whoever marked it as busy */
 	/* Of a thread while it is in the section. */
 	struct section_parts parts;
 	__u64 left_ns;	    /* when it left the CPU; 0: it has one */
@@ -101,6 +122,7 @@ struct section_owner {
 	__u64 switches;		   /* times that it left the CPU */
 	__u64 lock_ns;		   /* since when it waits for a lock; 0: it does not */
 	struct section_parts lock; /* its parts at that time */
+	struct section_lock wait;  /* of it, what is known then */
 	struct section_frame frames[SECTION_DEEPEST];
 };
 
@@ -125,9 +147,12 @@ struct section_cpu {
 	__u64 no_room;	 /* or no place in the table was free */
 	__u64 left;	 /* entries whose code was left without a return that was seen */
 	__u64 unmatched; /* returns of none of the entries that are kept */
+	__u64 missed;	 /* entries and returns whose owner was busy: neither is an entry */
 	__u64 rows;	 /* that were begun */
 	__u64 one_in;	 /* of so many executions one is drawn; set by the probe, 0 or 1: all are */
+	__u64 locks_count; /* waits for locks */
 	__u64 above_ns;	 /* one that takes longer is kept whether it is drawn or not; 0: none is */
+	__u64 is_closed; /* set by the probe: none begins any more */
 	/* Interrupts and softirqs that run, the outermost first: since when, and of it within inner
 	 * ones. */
 	__u64 level;
@@ -135,6 +160,7 @@ struct section_cpu {
 		__u64 since_ns;
 		__u64 inner_ns;
 	} levels[SECTION_LEVELS];
+	struct section_lock locks[SECTION_LOCKS];
 	/* Executions that have returned, by their durations: see block waits of the wire. */
 	__u64 bins[WIRE_WAIT_BINS];
 };

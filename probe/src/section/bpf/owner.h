@@ -2,9 +2,12 @@
 /*
  * Owners of executions: a thread, or of a pair of tracepoints whatever pairs them.
  *
- * The owner's word of key and depth changes from depth 0 by compare-and-swap alone, so that a place
- * in the table which is not in use can be taken over. At other depths it is its owner's, whose
- * interrupts leave it as they found it.
+ * One program at a time works on an owner: it marks it as busy, by compare-and-swap of the whole
+ * word of key, marks and depth. Whoever comes meanwhile, an interrupt of the same thread or another
+ * CPU with the same argument, finds it busy and counts itself as missed. The kernel keeps a program
+ * from interrupting itself, but not the one at the end from interrupting the one at the beginning.
+ * A place in the table that is neither busy nor in use can be taken over, by the same
+ * compare-and-swap.
  */
 #ifndef WHYLATE_SECTION_BPF_OWNER_H
 #define WHYLATE_SECTION_BPF_OWNER_H
@@ -67,36 +70,71 @@ ALWAYS_INLINE struct section_owner *owner_at(__u64 key, __u32 number)
 	return bpf_map_lookup_elem(&section_owners, &index);
 }
 
-/* find_owner - the owner of that key, NULL: it has no place. A place once taken is never empty
- * again, so that the search ends at an empty one. */
-ALWAYS_INLINE struct section_owner *find_owner(__u64 key)
+ALWAYS_INLINE bool change(struct section_owner *owner, __u64 before, __u64 after)
 {
-#pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < SECTION_TRIES; i++) {
-		struct section_owner *owner = owner_at(key, i);
+	return __sync_val_compare_and_swap(&owner->state, before, after) == before;
+}
 
-		if (!owner || !owner->key_depth)
+/* release - leave an owner with so many frames in use; what was written is seen before */
+ALWAYS_INLINE void release(struct section_owner *owner, __u64 key, __u64 depth)
+{
+	__sync_lock_test_and_set(&owner->state, key << 8 | OWNER_TAKEN | depth);
+}
+
+/*
+ * lock_owner - mark the owner of that key as busy; NULL: it has no place, or is_busy
+ *
+ * may_take: then a place that nobody uses may become its own. A place once taken is never empty
+ * again, so that a search without it ends at an empty one. A word that changed since it was read is
+ * read again.
+ */
+ALWAYS_INLINE struct section_owner *lock_owner(__u64 key, bool may_take, bool *is_busy)
+{
+	__u32 number = 0;
+
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < 2 * SECTION_TRIES; i++) {
+		struct section_owner *owner = owner_at(key, number);
+		__u64 before, after;
+
+		if (!owner)
 			return 0;
-		if (owner->key_depth >> 8 == key)
+		before = *(volatile __u64 *)&owner->state;
+		if (before & OWNER_TAKEN && before >> 8 == key) {
+			if (before & OWNER_BUSY) {
+				*is_busy = 1;
+				return 0;
+			}
+			after = before | OWNER_BUSY;
+		} else if (!may_take && !before) {
+			return 0;
+		} else if (may_take && !(before & (OWNER_BUSY | OWNER_DEPTH))) {
+			after = key << 8 | OWNER_TAKEN | OWNER_BUSY;
+		} else {
+			if (++number == SECTION_TRIES)
+				return 0;
+			continue;
+		}
+		if (change(owner, before, after))
 			return owner;
 	}
 	return 0;
 }
 
-/* take_place - take a place in the table that nobody uses, with a depth of 1; NULL: there is none
- */
-ALWAYS_INLINE struct section_owner *take_place(__u64 key)
+/* find_owner - the owner of that key as it is, NULL: it has no place */
+ALWAYS_INLINE struct section_owner *find_owner(__u64 key)
 {
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < SECTION_TRIES; i++) {
 		struct section_owner *owner = owner_at(key, i);
-		__u64 before;
+		__u64 state;
 
 		if (!owner)
 			return 0;
-		before = owner->key_depth;
-		if (!(before & 0xff) &&
-		    __sync_val_compare_and_swap(&owner->key_depth, before, key << 8 | 1) == before)
+		state = *(volatile __u64 *)&owner->state;
+		if (!state)
+			return 0;
+		if (state >> 8 == key)
 			return owner;
 	}
 	return 0;

@@ -13,7 +13,7 @@ ALWAYS_INLINE struct section_owner *in_section(__u64 pid_tgid)
 {
 	struct section_owner *owner = find_owner(thread_key(pid_tgid));
 
-	return owner && owner->key_depth & 0xff ? owner : 0;
+	return owner && owner->state & OWNER_DEPTH ? owner : 0;
 }
 
 /* ---------------------------------------------------------------- preempted, asleep */
@@ -94,25 +94,60 @@ SECTION("raw_tp/irq_handler_exit") int part_interrupt_end(__u64 *context)
 
 /* ---------------------------------------------------------------- locks */
 
+/* The program, and what calls it, are no callers of the lock. */
+#define OWN_FRAMES 2
+
 /* is_level_of - whether this is the level of interrupts in which the newest execution runs */
 ALWAYS_INLINE bool is_level_of(struct section_owner *owner)
 {
 	struct section_cpu *cpu = cpu_here();
 
-	return cpu && frame_at(owner, (owner->key_depth & 0xff) - 1)->level == cpu->level;
+	return cpu && frame_at(owner, (owner->state & OWNER_DEPTH) - 1)->level == cpu->level;
 }
 
 SECTION("raw_tp/contention_begin") int part_lock(__u64 *context)
 {
 	struct section_owner *owner = in_section(bpf_get_current_pid_tgid());
 
-	(void)context;
 	/* A lock that is waited for in the waiting for another has its time there. */
 	if (!owner || owner->lock_ns || !is_level_of(owner))
 		return 0;
+	if (wanted.keeps_locks) {
+		owner->wait.lock = context[0];
+		owner->wait.flags = (__u32)context[1];
+#pragma clang loop unroll(full)
+		for (__u32 i = 0; i < SECTION_CALLERS; i++)
+			owner->wait.callers[i] = 0;
+		/* Before the wait: at its end the lock is held. */
+		bpf_get_stack(context, owner->wait.callers, sizeof(owner->wait.callers),
+			      OWN_FRAMES);
+	}
 	owner->lock = owner->parts;
 	owner->lock_ns = bpf_ktime_get_ns();
 	return 0;
+}
+
+/* keep_lock - keep a wait for a lock that is over */
+ALWAYS_INLINE void keep_lock(const struct section_owner *owner, __u64 waited_ns)
+{
+	struct section_cpu *cpu = cpu_here();
+	struct section_lock *kept;
+	__u64 number;
+
+	if (!cpu)
+		return;
+	number = __sync_fetch_and_add(&cpu->locks_count, 1);
+	kept = &cpu->locks[number % SECTION_LOCKS];
+	kept->number = 0;
+	barrier();
+	kept->waited_ns = waited_ns;
+	kept->lock = owner->wait.lock;
+	kept->flags = owner->wait.flags;
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < SECTION_CALLERS; i++)
+		kept->callers[i] = owner->wait.callers[i];
+	barrier();
+	kept->number = number + 1;
 }
 
 SECTION("raw_tp/contention_end") int part_lock_end(__u64 *context)
@@ -129,8 +164,10 @@ SECTION("raw_tp/contention_end") int part_lock_end(__u64 *context)
 	/* It slept, or lost the CPU, for the lock. */
 	owner->parts.slept_ns = owner->lock.slept_ns;
 	owner->parts.preempted_ns = owner->lock.preempted_ns;
-	if (interrupted_ns < waited_ns)
-		owner->parts.lock_ns += waited_ns - interrupted_ns;
+	waited_ns -= min(interrupted_ns, waited_ns);
+	owner->parts.lock_ns += waited_ns;
+	if (wanted.keeps_locks)
+		keep_lock(owner, waited_ns);
 	return 0;
 }
 

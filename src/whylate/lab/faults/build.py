@@ -143,16 +143,17 @@ def kernel_headers(board: VirtualBoard, notify: Callable[[str], None]) -> Path:
         release = kernel.removeprefix("linux-image-")
         debs = [packages.fetch(f"linux-headers-{release}", notify)]
         # The kernel's own headers, those of all flavours, and the tools.
-        debs += [packages.fetch(name, notify) for name in _parts(debs[0])]
+        debs += [packages.fetch(name, notify) for name in parts(debs[0])]
         key = hashlib.sha256("".join(sha256_of(package) for package in debs).encode())
         here = cache / "headers" / f"{release}-{key.hexdigest()[:16]}"
         if not here.exists():
             notify(f"unpacking the headers of {release}")
-            _unpack(debs, here)
+            unpack(debs, here)
     return here / "usr/src" / f"linux-headers-{release}"
 
 
-def _parts(package: Path) -> list[str]:
+def parts(package: Path) -> list[str]:
+    """Return the packages of shared headers and of tools that headers depend on."""
     done = subprocess.run(
         ["dpkg-deb", "-f", str(package), "Depends"], capture_output=True, text=True, check=False
     )
@@ -162,7 +163,8 @@ def _parts(package: Path) -> list[str]:
     return parts
 
 
-def _unpack(packages: list[Path], target: Path) -> None:
+def unpack(packages: list[Path], target: Path) -> None:
+    """Unpack packages of headers below a directory that is not there yet; raises LabError."""
     fresh = target.with_suffix(".new")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)

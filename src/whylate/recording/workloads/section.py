@@ -73,6 +73,25 @@ class TracepointPair(Place, frozen=True, tag="tracepoints", kw_only=True):
         return plain(" ".join(words), 200)
 
 
+class UserCode(Place, frozen=True, tag="user", kw_only=True):
+    """Code of a program or library, as the board sees its file.
+
+    begin: FUNCTION, FUNCTION+0xBYTES, 0xOFFSET in the file, or PROVIDER:NAME of a USDT probe. end:
+    as this; empty: from the function's entry to its return, or from the probe to the next of the
+    same thread. hook: "uprobe" times returns of functions that exceptions may leave, too.
+    """
+
+    file: str
+    begin: str
+    end: str = ""
+    hook: Literal["best", "uprobe"] = "best"
+
+    @property
+    def description(self) -> str:
+        """Its file and places, as a user writes them."""
+        return plain(f"{self.file}:{self.begin}" + (f"..{self.end}" if self.end else ""), 200)
+
+
 class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     """The executions of a piece of code; the code's callers decide when they are.
 
@@ -81,7 +100,9 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     the marks of each execution.
     """
 
-    place: KernelFunction | TracepointPair
+    place: KernelFunction | TracepointPair | UserCode
+    #: Waits for locks are told by lock and callers.
+    locks: bool = False
     comm: str | None = None
     pid: Small | None = None
     one_in: Annotated[int, Meta(ge=1, le=MOST_ONE_IN)] | None = None

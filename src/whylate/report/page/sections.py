@@ -27,8 +27,11 @@ from whylate.report.section_counters import (
 )
 from whylate.report.sections import (
     COLUMNS,
+    LOCK_COLUMNS,
     ClassRow,
     class_rows,
+    lock_rows,
+    locks_note,
     longer_headline,
     longer_notes,
     longer_of,
@@ -39,6 +42,10 @@ from whylate.summary.model import Summary
 
 #: A narrower part of a bar is not visible.
 _NARROWEST = 0.5
+
+
+#: Rows of the table of locks, and callers in each.
+_MOST_LOCKS, _CALLERS = 40, 8
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,9 @@ class LongerSection:
     bar: Sequence[Part]
     rows: Sequence[tuple[ClassRow, str]]
     notes: Sequence[str]
+    locks: Sequence[tuple[str, ...]]
+    lock_columns: Sequence[str]
+    locks_note: str
 
 
 def counted_executions(summary: Summary, counted: Counted | None) -> CountersSection | None:
@@ -102,4 +112,7 @@ def longer_executions(summary: Summary) -> LongerSection | None:
         parts,
         list(zip(rows, colours, strict=True)),
         longer_notes(longer),
+        lock_rows(summary, _MOST_LOCKS, _CALLERS),
+        LOCK_COLUMNS,
+        locks_note(summary, _MOST_LOCKS),
     )

@@ -96,7 +96,7 @@ def print_summary(
         print_waits(summary, console)
         console.print()
     if summary.section is not None:
-        print_section(summary.section, console)
+        print_section(summary, summary.section, console)
     console.print(Text(unseen_bound(summary)))
     for line in _below(summary, why):
         console.print(line)

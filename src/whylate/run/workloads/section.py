@@ -14,11 +14,13 @@ from whylate.recording.workloads.section import (
     KernelFunction,
     Section,
     TracepointPair,
+    UserCode,
 )
 from whylate.run.errors import RequestError
 from whylate.run.workloads.app import check_comm, check_pid
 from whylate.run.workloads.counters import check_counters, resolve_counters
 from whylate.run.workloads.rules import ActivationRules
+from whylate.run.workloads.user_code import check_user_code, is_user_code, parse_user_code
 from whylate.text import plain
 from whylate.wire import messages
 from whylate.wire.constants import (
@@ -82,14 +84,17 @@ class SectionRules(ActivationRules):
         del cpus
         place = workload.place
         pair = place if isinstance(place, TracepointPair) else None
+        user = place if isinstance(place, UserCode) else None
         conditions = pair.conditions if pair is not None else []
         return messages.Section(
             duration_ns=workload.duration_ns,
             spool=int(workload.spool),
-            kind=Kind.FUNCTION if pair is None else Kind.TRACEPOINTS,
+            kind=Kind.USER if user else Kind.TRACEPOINTS if pair else Kind.FUNCTION,
             begin=place.function if isinstance(place, KernelFunction) else place.begin,
-            end=pair.end if pair is not None else "",
-            hook=SectionHook[place.hook.upper()] if isinstance(place, KernelFunction) else 0,
+            end="" if isinstance(place, KernelFunction) else place.end,
+            hook=SectionHook.BEST
+            if isinstance(place, TracepointPair)
+            else SectionHook[place.hook.upper()],
             key=SectionKey[pair.key.upper()] if pair is not None else SectionKey.THREAD,
             begin_argument=pair.begin_argument if pair is not None else "",
             end_argument=pair.end_argument if pair is not None else "",
@@ -99,10 +104,12 @@ class SectionRules(ActivationRules):
             comm=workload.comm or "",
             one_in=workload.one_in or 0,
             above_ns=0,
+            locks=int(workload.locks),
+            file=user.file if user is not None else "",
         )
 
 
-def check_place(place: KernelFunction | TracepointPair) -> None:
+def check_place(place: KernelFunction | TracepointPair | UserCode) -> None:
     """Raise RequestError for names that no kernel has, and for code that times executions."""
     if isinstance(place, KernelFunction):
         if len(place.function) > LONGEST_PLACE or not _FUNCTION.fullmatch(place.function):
@@ -112,7 +119,10 @@ def check_place(place: KernelFunction | TracepointPair) -> None:
                 f"{place.function} runs while an execution is timed: it cannot be timed itself"
             )
         return
-    check_pair(place)
+    if isinstance(place, UserCode):
+        check_user_code(place)
+    else:
+        check_pair(place)
 
 
 def check_pair(place: TracepointPair) -> None:
@@ -135,12 +145,18 @@ def check_pair(place: TracepointPair) -> None:
             raise RequestError(f"{condition.value} is not within 64 bits")
 
 
-def parse_place(text: str, hook: str = "best") -> KernelFunction | TracepointPair:
-    """Return what a user names: FUNCTION, or BEGIN..END [if ARG==N [and …]] [by KEY].
+def parse_place(text: str, hook: str = "best") -> KernelFunction | TracepointPair | UserCode:
+    """Return what a user names: FUNCTION, BEGIN..END [if ARG==N [and …]] [by KEY], or FILE:PLACE.
 
     KEY: thread, cpu, an argument of both, or ARGUMENT,ARGUMENT of the one and of the other. Raises
     RequestError.
     """
+    if is_user_code(text.strip()):
+        if hook not in ("best", "uprobe"):
+            raise RequestError(
+                f"--hook {plain(hook, 40)} is of functions of the kernel: use uprobe"
+            )
+        return parse_user_code(text.strip(), "best" if hook == "best" else "uprobe")
     begin, dots, rest = text.strip().partition("..")
     place: KernelFunction | TracepointPair
     if not dots:

@@ -75,6 +75,8 @@ class ActivationAssembler(ABC):
         self.digest = SamplesDigest()
         #: Threads of a watched program of which there are rows.
         self.threads: set[int] = set()
+        #: Names of threads that come without windows.
+        self.names: dict[int, str] = {}
         #: What those threads waited for, without names.
         self.waits: list[WaitReport] = []
         #: How executions are timed; None of another workload.

@@ -11,10 +11,13 @@ import numpy as np
 from whylate.recording.manifest import Problem
 from whylate.recording.sections import (
     HOOKS,
+    MOST_CALLERS,
     OBSERVED,
     CountAccount,
     CpuBins,
+    LockReport,
     SectionAccount,
+    SectionFloor,
     SectionReport,
 )
 from whylate.recording.waits import WaitBin
@@ -26,8 +29,15 @@ from whylate.recording.workloads.activations.app import (
 )
 from whylate.recording.workloads.activations.assembler import Sink
 from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.text import shown
 from whylate.wire.codec import WireError
-from whylate.wire.constants import CountState
+from whylate.wire.constants import (
+    HIGHEST_PID,
+    LONGEST_COMM,
+    MOST_LOCK_GROUPS,
+    CountState,
+    NameTable,
+)
 from whylate.wire.executions import (
     Counts,
     ExecutionRows,
@@ -40,12 +50,18 @@ from whylate.wire.messages import (
     ExecutionCounts,
     Executions,
     Message,
+    Name,
     Samples,
     SampleStages,
     SampleThreads,
+    SectionLock,
     SectionResult,
     SectionStarted,
 )
+from whylate.wire.messages import SectionFloor as SectionFloorMessage
+
+#: Characters of a function's name with its offset and module.
+_LONGEST_NAME = 128
 
 
 class SectionAssembler(AppAssembler):
@@ -74,10 +90,16 @@ class SectionAssembler(AppAssembler):
                     tried=message.tried,
                     counts=CountAccount() if counters else None,
                 )
+            case SectionLock():
+                self._add_lock(message)
+            case SectionFloorMessage():
+                self._add_floor(message)
             case Executions():
                 self._add_executions(message, is_counted=bool(counters))
             case ExecutionCounts():
                 self._add_counts(message, len(counters))
+            case Name() if message.table == NameTable.PID:
+                self._add_name(message)
             case ExecutionBins():
                 self._add_bins(message)
             case SectionResult():
@@ -103,7 +125,10 @@ class SectionAssembler(AppAssembler):
         """Return why the accounting of executions does not close: fatal problems."""
         account = self.section.account if self.section is not None else None
         if account is None:
-            return []
+            # A run that broke off has none.
+            if not self.accountings or any(cpu.result is None for cpu in self.accountings.values()):
+                return []
+            return [Problem("account", "the probe sent no account of the executions", fatal=True)]
         faults: list[str] = []
         if not account.closes:
             faults.append(
@@ -176,6 +201,45 @@ class SectionAssembler(AppAssembler):
         own, refused, shared = np.bincount(counts.state, minlength=len(CountState)).tolist()
         account = CountAccount(before.own + own, before.refused + refused, before.shared + shared)
         self.section = msgspec.structs.replace(self.section, counts=account)
+
+    def _add_name(self, message: Name) -> None:
+        if len(self.names) < MAX_THREADS and 0 < message.id <= HIGHEST_PID:
+            self.names[message.id] = shown(message.text, LONGEST_COMM)
+
+    def _add_lock(self, message: SectionLock) -> None:
+        section = self.section
+        if section is None or len(section.locks) == MOST_LOCK_GROUPS:
+            raise WireError("waits for locks of no section, or more groups than there can be")
+        if (
+            len(message.callers) > MOST_CALLERS
+            or not message.count
+            or not message.longest_ns <= message.total_ns <= message.count * message.longest_ns
+        ):
+            raise WireError("waits for a lock that cannot have been")
+        lock = LockReport(
+            # A kernel's address is beyond the integers of a manifest.
+            lock=message.lock - (1 << 64) if message.lock >> 63 else message.lock or None,
+            name=shown(message.name, _LONGEST_NAME),
+            flags=message.flags,
+            count=message.count,
+            total_ns=message.total_ns,
+            longest_ns=message.longest_ns,
+            callers=[shown(name, _LONGEST_NAME) for name in message.callers],
+        )
+        self.section = msgspec.structs.replace(section, locks=[*section.locks, lock])
+
+    def _add_floor(self, message: SectionFloorMessage) -> None:
+        if self.section is None:
+            raise WireError("a floor of no section")
+        floor = SectionFloor(
+            executions=message.executions,
+            floor_ns=message.floor_ns,
+            with_ns=message.with_ns,
+            without_ns=message.without_ns,
+            why=shown(message.text, 300) if message.error or not message.executions else "",
+        )
+        name = "floor_after" if message.after else "floor_before"
+        self.section = msgspec.structs.replace(self.section, **{name: floor})
 
     def _add_bins(self, message: ExecutionBins) -> None:
         if self.section is None or any(cpu.cpu == message.cpu for cpu in self.section.cpus):

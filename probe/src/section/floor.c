@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Functions: the kernel has an empty one for tests of BPF, which it calls when a program of the
+ * kind for functions is run as a test. So it is called as often as asked for, on any board with
+ * BTF.
+ *
+ * Tracepoints: both programs are attached to the same one, the beginning first. The end runs right
+ * after it, so that nothing lies between but the hooks themselves.
+ */
+#include "floor.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/btf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bpf/kernel_btf.h"
+#include "clock.h"
+#include "failure.h"
+#include "section/bpf/programs.h"
+
+#define EMPTY	   "bpf_fentry_test1"
+#define TRACEPOINT "raw_syscalls:sys_enter"
+#define CALLS	   2000u
+#define ROWS	   4096u
+/* linux/bpf.h: BPF_TRACE_FENTRY */
+#define ATTACH_ENTRY 24
+
+/* What calls the empty section. */
+struct caller {
+	int program; /* -1: none; a system call does */
+};
+
+/* open_caller - load a program whose test runs call the empty function */
+static int open_caller(const struct section *section, struct caller *caller, char *text)
+{
+	struct kernel_name name = {"", EMPTY, BTF_KIND_FUNC, 0, 0, NULL};
+	struct bpf_load_as as = {BPF_PROG_TYPE_TRACING, ATTACH_ENTRY, 0};
+	int error;
+
+	caller->program = -1;
+	if (section->plan.kind != SECTION_FUNCTION)
+		return 0;
+	error = kernel_btf_find(&name, 1);
+	if (error || !name.id)
+		return fail(text, ENOENT, "this kernel has no empty function to call (%s)", EMPTY);
+	as.id = name.id;
+	caller->program =
+	    bpf_program_load(&programs[PROGRAM_FUNCTION_ENTRY], &section->fds, &as, NULL, 0);
+	return caller->program < 0 ? fail(text, errno, "%s: %s", EMPTY, strerror(errno)) : 0;
+}
+
+static int call(const struct caller *caller)
+{
+	union bpf_attr arguments;
+
+	if (caller->program < 0) {
+		syscall(SYS_getppid);
+		return 0;
+	}
+	memset(&arguments, 0, sizeof(arguments));
+	arguments.test.prog_fd = (uint32_t)caller->program;
+	return bpf_call(BPF_PROG_TEST_RUN, &arguments, sizeof(arguments)) ? errno : 0;
+}
+
+static int compare(const void *first, const void *second)
+{
+	uint64_t a = *(const uint64_t *)first, b = *(const uint64_t *)second;
+
+	return (a > b) - (a < b);
+}
+
+/* middle_of - return the median of numbers, which it sorts; 0 of none */
+static uint64_t middle_of(uint64_t *numbers, size_t count)
+{
+	qsort(numbers, count, sizeof(*numbers), compare);
+	return count ? numbers[count / 2] : 0;
+}
+
+/* median_of - set the median of the durations that were recorded */
+static int median_of(const struct section *section, struct section_floor *floor, char *text)
+{
+	uint64_t *durations = calloc((size_t)ROWS * section->plan.cpu_limit, sizeof(*durations));
+	size_t count = 0;
+
+	if (!durations)
+		return fail(text, ENOMEM, "no memory for the floor");
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
+		uint64_t rows = section_cpu_at(section, i)->rows;
+
+		for (uint64_t row = rows > ROWS ? rows - ROWS : 0; row < rows; row++)
+			durations[count++] = section_row_at(section, i, row)->duration_ns;
+	}
+	floor->executions = (uint32_t)count;
+	floor->floor_ns = middle_of(durations, count);
+	free(durations);
+	return count ? 0 : fail(text, ENODATA, "its executions were not seen");
+}
+
+/* Times of calls, with hooks and without. */
+struct calls {
+	uint64_t with_ns[2 * CALLS];
+	uint64_t without_ns[2 * CALLS];
+};
+
+/* call_often - time CALLS calls; returns 0 or an errno */
+static int call_often(const struct caller *caller, uint64_t *took_ns)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < CALLS && !error; i++) {
+		uint64_t began_ns = clock_ns();
+
+		error = call(caller);
+		took_ns[i] = clock_ns() - began_ns;
+	}
+	return error;
+}
+
+/* take_turns - call with hooks and without, block by block */
+static int take_turns(struct section *section, const struct caller *caller, bool by_turns,
+		      struct calls *calls, char *text)
+{
+	/* Caches are warm by then. */
+	int error = call_often(caller, calls->without_ns);
+
+	for (unsigned i = 0; i < (by_turns ? 2 : 1) && !error; i++) {
+		error = section_attach(section, text);
+		if (error)
+			return error;
+		error = call_often(caller, calls->with_ns + i * CALLS);
+		section_detach(section);
+		if (by_turns && !error)
+			error = call_often(caller, calls->without_ns + i * CALLS);
+	}
+	return error ? fail(text, error, "calling an empty section: %s", strerror(error)) : 0;
+}
+
+/* measure - measure an empty section */
+static int measure(struct section *section, const struct caller *caller, bool by_turns,
+		   struct section_floor *floor, char *text)
+{
+	struct calls *calls = calloc(1, sizeof(*calls));
+	int error = calls ? take_turns(section, caller, by_turns, calls, text)
+			  : fail(text, ENOMEM, "no memory for the floor");
+
+	if (!error)
+		error = median_of(section, floor, text);
+	if (!error && by_turns) {
+		floor->with_ns = middle_of(calls->with_ns, 2 * CALLS);
+		floor->without_ns = middle_of(calls->without_ns, 2 * CALLS);
+	}
+	free(calls);
+	return error;
+}
+
+int floor_measure(const struct section *section, bool by_turns, struct section_floor *floor,
+		  char *text)
+{
+	struct section_plan plan = {
+	    .kind = section->plan.kind,
+	    .hook = section_hook_kind(section),
+	    .begin = section->plan.kind == SECTION_FUNCTION ? EMPTY : TRACEPOINT,
+	    .end = TRACEPOINT,
+	    .cpu_limit = section->plan.cpu_limit,
+	    .rows = ROWS,
+	    .is_empty = true,
+	    .config = {.tgid = (uint32_t)getpid()},
+	};
+	struct caller caller;
+	struct section empty;
+	int error;
+
+	*floor = (struct section_floor){0};
+	if (section->plan.kind == SECTION_USER)
+		return fail(text, EOPNOTSUPP,
+			    "an empty section of user code takes as long as the kernel takes for "
+			    "the instruction at each hook, which differs");
+	error = section_open(&empty, &plan, text);
+	if (error)
+		return error;
+	error = open_caller(&empty, &caller, text);
+	/* A system call itself takes longer where it has a tracepoint. */
+	if (!error)
+		error = measure(&empty, &caller, by_turns && caller.program >= 0, floor, text);
+	if (caller.program >= 0)
+		close(caller.program);
+	section_close(&empty);
+	return error;
+}

@@ -1,0 +1,225 @@
+"""Sections of user code on this machine: programs that count their own calls."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from user_sections import COUNTING, NEEDS, command, compiled, output, time_section
+from whylate.probe.client import ProbeRefusedError
+from whylate.wire.constants import SectionHook
+from whylate.wire.messages import Section
+
+pytestmark = NEEDS
+
+
+def refusal(section: Section) -> str:
+    with pytest.raises(ProbeRefusedError) as caught:
+        time_section(section, lambda: None)
+    return str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("counting"), COUNTING)
+
+
+# ---------------------------------------------------------------- functions
+
+
+@pytest.mark.parametrize("flags", [("-fPIE", "-pie"), ("-fno-pie", "-no-pie")])
+def test_each_call_of_a_function_is_counted_and_timed(flags: Sequence[str], tmp_path: Path) -> None:
+    file = compiled(tmp_path, COUNTING, *flags)
+    timed = time_section(command(f"{file}:decode_frame"), output(file, "40"))
+    assert timed.counts == (40, 40, 0, 0)
+    assert timed.started is not None
+    assert timed.started.hook == SectionHook.UPROBE
+    assert len(timed.duration_ns) == 40
+    assert min(timed.duration_ns) >= 300_000
+    assert sorted(timed.duration_ns)[20] < 3_000_000
+
+
+def test_calls_within_calls_are_each_counted(program: Path) -> None:
+    """8 calls of a thread are kept; what is deeper is counted as that."""
+    within = time_section(command(f"{program}:deep"), lambda: calls_of(program, "10", "7"))
+    assert within.counts == (80, 80, 0, 0)
+    deeper = time_section(command(f"{program}:deep"), lambda: calls_of(program, "10", "9"))
+    assert deeper.counts == (100, 80, 0, 20)
+
+
+def calls_of(program: Path, count: str, depth: str) -> None:
+    assert int(output(program, count, depth)()) == int(count) * (int(depth) + 1)
+
+
+def test_threads_of_another_process_or_name_are_not_counted(program: Path) -> None:
+    named = program.with_name("player")
+    shutil.copy(program, named)
+
+    def run() -> None:
+        output(named, "5")()
+        output(program, "5")()
+
+    # One file, two names of processes.
+    named.unlink()
+    os.link(program, named)
+    assert time_section(command(f"{program}:decode_frame"), run).counts[0] == 10
+    timed = time_section(command(f"{program}:decode_frame", comm="player"), run)
+    assert timed.counts == (5, 5, 0, 0)
+    with subprocess.Popen(
+        ["sh", "-c", 'read line; exec "$0" 7', program], stdin=subprocess.PIPE
+    ) as process:
+
+        def go() -> None:
+            output(program, "5")()
+            process.communicate(b"go\n")
+
+        of_process = time_section(command(f"{program}:decode_frame", pid=process.pid), go)
+    assert of_process.counts == (7, 7, 0, 0)
+    assert of_process.pids == {process.pid}
+
+
+def test_a_jump_out_of_a_function_is_counted_as_left(tmp_path: Path) -> None:
+    text = """
+    #include <setjmp.h>
+    #include <stdio.h>
+    jmp_buf out;
+    __attribute__((noinline, noipa)) void leave(int n) { if (n % 4 == 3) longjmp(out, 1); }
+    int main(void) {
+        for (volatile int i = 0; i < 40; i++)
+            if (!setjmp(out)) leave(i);
+        puts("alive");
+    }
+    """
+    file = compiled(tmp_path, text)
+    timed = time_section(command(f"{file}:leave"), output(file))
+    entries, returned, left, _ = timed.counts
+    # The last jump is found by the next call alone.
+    assert (entries, returned, left) == (40, 30, 9)
+
+
+def test_a_mangled_function_and_its_exceptions(tmp_path: Path) -> None:
+    """A thrown exception would end a program whose return is probed: two places do not."""
+    if shutil.which("c++") is None:
+        pytest.skip("c++ is not installed")
+    text = """
+    #include <cstdio>
+    #include <stdexcept>
+    namespace player { __attribute__((noinline)) int decode(int n) {
+        std::puts("");
+        if (n % 3 == 2) throw std::runtime_error("n");
+        return n; } }
+    __attribute__((noinline)) void done() { std::puts("done"); }
+    int main() {
+        for (int i = 0; i < 30; i++) {
+            try { player::decode(i); } catch (const std::exception &) {}
+            done();
+        }
+    }
+    """
+    file = compiled(tmp_path, text, compiler="c++")
+    mangled = "_ZN6player6decodeEi"
+    assert "has exceptions" in refusal(command(f"{file}:{mangled}"))
+    timed = time_section(command(f"{file}:{mangled}..{file}:_Z4donev"), output(file))
+    assert timed.counts == (30, 30, 0, 0)
+    calm = text.replace("if (n % 3 == 2)", "if (n == 99)")
+    file = compiled(tmp_path, calm, compiler="c++")
+    timed = time_section(command(f"{file}:{mangled}", "uprobe"), output(file))
+    assert timed.counts == (30, 30, 0, 0)
+
+
+def test_two_places_of_a_file_are_a_pair(program: Path) -> None:
+    timed = time_section(command(f"{program}:deep..{program}:decode_frame"), output(program, "20"))
+    assert timed.counts == (20, 20, 0, 0)
+    # A beginning within another one: of the thread's, the last counts.
+    nested = time_section(command(f"{program}:deep..decode_frame"), output(program, "20", "2"))
+    assert nested.counts == (60, 20, 40, 0)
+
+
+def test_a_function_of_a_library_by_its_name(tmp_path: Path) -> None:
+    text = """
+    #include <stdlib.h>
+    volatile long long sink;
+    int main(void) {
+        for (int i = 0; i < 300; i++)
+            sink += lldiv(i, 3 + i % 2).quot;
+    }
+    """
+    if not list(Path("/lib").glob("*-linux-gnu*/libc.so.6")):
+        pytest.skip("no libc.so.6 in a folder of this architecture")
+    file = compiled(tmp_path, text, "-O0", "-fno-builtin")
+    timed = time_section(command("libc.so.6:lldiv", comm="p"), output(file))
+    assert timed.counts == (300, 300, 0, 0)
+
+
+# ---------------------------------------------------------------- USDT
+
+
+def test_marks_of_a_stripped_program_are_a_section(program: Path) -> None:
+    stripped = program.with_name("stripped")
+    subprocess.run(["strip", "-o", stripped, program], check=True)
+    timed = time_section(command(f"{stripped}:whylate:frame"), output(stripped, "20"))
+    assert timed.counts == (30, 30, 0, 0)
+    assert min(timed.duration_ns) >= 1_000_000
+    assert sum(ns >= 2_000_000 for ns in timed.duration_ns) >= 20
+
+
+def test_a_probe_to_its_next_time(program: Path) -> None:
+    text = f"{program}:whylate:frame_begin..{program}:whylate:frame_begin"
+    timed = time_section(command(text), output(program, "20"))
+    assert timed.counts == (30, 29, 0, 0)
+    assert timed.account is not None
+    assert timed.account.in_flight == 1
+    assert timed.account.unmatched == 0
+
+
+#: A probe with a semaphore, as <sys/sdt.h> with _SDT_HAS_SEMAPHORES makes it.
+SEMAPHORE = """
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((section(".probes"))) volatile unsigned short shown_semaphore;
+__attribute__((section(".probes"))) volatile unsigned short begun_semaphore;
+#define ADDRESS %s
+#define PROBE(name, semaphore) __asm__ volatile("990: nop\\n" \\
+    ".pushsection .note.stapsdt,\\"?\\",\\"note\\"\\n.balign 4\\n" \\
+    ".4byte 992f-991f, 994f-993f, 3\\n991: .asciz \\"stapsdt\\"\\n992: .balign 4\\n" \\
+    "993: " ADDRESS " 990b\\n" ADDRESS " 0\\n" ADDRESS " " semaphore "\\n" \\
+    ".asciz \\"player\\"\\n.asciz \\"" name "\\"\\n.asciz \\"\\"\\n994: .balign 4\\n" \\
+    ".popsection\\n" ::: "memory")
+int main(void) {
+    int seen = 0;
+    for (int i = 0; i < 50; i++) {
+        if (begun_semaphore) PROBE("begun", "begun_semaphore");
+        usleep(100);
+        if (shown_semaphore) { seen++; PROBE("shown", "shown_semaphore"); }
+    }
+    printf("%%d\\n", seen);
+}
+""" % ('".8byte"' if sys.maxsize > 1 << 32 else '".4byte"')
+
+
+def test_a_semaphore_is_raised_while_its_probe_is_timed(tmp_path: Path) -> None:
+    file = compiled(tmp_path, SEMAPHORE, "-fno-pie", "-no-pie")
+    printed: list[str] = []
+    section = command(f"{file}:player:begun..shown")
+    timed = time_section(section, lambda: printed.append(output(file)()))
+    assert printed == ["50\n"]
+    assert timed.counts == (50, 50, 0, 0)
+    assert min(timed.duration_ns) >= 100_000
+    assert output(file)() == "0\n"
+
+
+def test_a_probe_of_this_python() -> None:
+    python = Path(sys.executable).resolve()
+    notes = subprocess.run(["readelf", "-n", python], capture_output=True, text=True, check=False)
+    if "Name: gc__start" not in notes.stdout:
+        pytest.skip("this Python has no USDT probes")
+    script = "import gc\ngc.disable()\nfor _ in range(9): gc.collect()"
+    section = command(f"{python}:python:gc__start..gc__done")
+    timed = time_section(section, output(python, "-I", "-c", script))
+    assert timed.counts[0] >= 9

@@ -1,0 +1,78 @@
+"""What a section of user code leaves behind where its probe is killed: nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from user_sections import COUNTING, NEEDS, command, compiled, time_section
+from whylate.probe.client import ProbeError
+
+pytestmark = NEEDS
+
+
+def test_nothing_is_left_of_a_probe_that_is_killed(tmp_path: Path) -> None:
+    """No event in tracefs, and no breakpoint in a program that goes on."""
+    file = compiled(tmp_path, COUNTING.replace("return 0;", "fflush(stdout); getchar(); return 0;"))
+    before = uprobe_events()
+    with subprocess.Popen([file, "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        clean = code_of(process.pid, file)
+        timed: list[bytes] = []
+
+        def kill() -> None:
+            timed.append(code_of(process.pid, file))
+            assert uprobe_events() == before
+            for pid in probes_below():
+                os.kill(pid, signal.SIGKILL)
+
+        with pytest.raises(ProbeError):
+            time_section(command(f"{file}:decode_frame"), kill)
+        # A breakpoint was there.
+        assert timed[0] != clean
+        until = time.monotonic() + 20
+        while code_of(process.pid, file) != clean and time.monotonic() < until:
+            time.sleep(0.05)
+        assert code_of(process.pid, file) == clean
+        assert uprobe_events() == before
+        process.communicate(b"\n")
+    assert process.returncode == 0
+
+
+def uprobe_events() -> str | None:
+    file = Path("/sys/kernel/tracing/uprobe_events")
+    return file.read_text() if file.exists() else None
+
+
+def code_of(pid: int, file: Path) -> bytes:
+    """Return the code of a program as it is in a process."""
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    match = re.search(rf"^(\w+)-(\w+) r-xp .* {file}$", maps, re.MULTILINE)
+    assert match is not None
+    begin, end = (int(part, 16) for part in match.groups())
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        memory.seek(begin)
+        return memory.read(end - begin)
+
+
+def probes_below() -> list[int]:
+    """Return this process's probes, and what they started."""
+    parents: dict[int, int] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            text = (folder / "stat").read_text()
+        except OSError:
+            continue
+        parents[int(folder.name)] = int(text.rpartition(")")[2].split()[1])
+    below = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in below} - below:
+        below |= more
+    names = {pid: Path(f"/proc/{pid}/cmdline") for pid in below - {os.getpid()}}
+    return [pid for pid, path in names.items() if path.exists() and b"probe" in path.read_bytes()]

@@ -1,0 +1,252 @@
+"""A virtual board with a module that logs its own executions, and sections timed there."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from whylate import __version__
+from whylate.boards.board import notify_nobody
+from whylate.boards.facts.snapshot import FileRequest
+from whylate.boards.files import CollectedFiles, read_commands
+from whylate.boards.qemu.board import QemuBoard, VirtualOptions
+from whylate.files import sha256_of, write_whole
+from whylate.lab.cache import building, cache_directory
+from whylate.lab.description import VirtualBoard, virtual_board
+from whylate.lab.faults import build
+from whylate.lab.faults.log import LOG_LIMIT
+from whylate.lab.faults.place import SERVICES
+from whylate.lab.packages import Packages
+from whylate.probe.client import Client, ProbeGoneError
+from whylate.recording.workloads.section import Section
+from whylate.run.unattended import Script
+from whylate.run.workloads.section import SectionRules
+from whylate.wire.constants import ExecutionFlag
+from whylate.wire.executions import decode_bins, decode_executions
+from whylate.wire.messages import (
+    CpuResult,
+    CpuStarted,
+    ExecutionBins,
+    Executions,
+    Failed,
+    Finish,
+    Hello,
+    Message,
+    Phase,
+    SectionResult,
+    SectionStarted,
+    Setting,
+)
+
+SOURCE = Path(__file__).with_name("executions.c")
+#: The kinds of executions that the module makes, by their bits in `active`.
+KINDS = ("fixed", "nested", "sleeps", "exits", "crossed", "two", "many")
+_ACTIVE = "/sys/module/executions/parameters/active"
+#: By a board's architecture. With kprobes Debian's 6.1 for arm64 has damaged its free lists in some
+#: runs; with these checks it says of each allocation whether it is whole, and has been so far.
+_CHECKS = {"arm64": ("slub_debug=FZPU",)}
+_MODULE = "/whylate/executions.ko"
+_LOGS = "/sys/kernel/debug/executions"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the module logged of a kind, in order of begin_ns; each shape (n,).
+
+    end_ns: 0 where it did not return.
+    """
+
+    pid: NDArray[np.int64]
+    begin_ns: NDArray[np.int64]
+    end_ns: NDArray[np.int64]
+    begin_cpu: NDArray[np.int64]
+    end_cpu: NDArray[np.int64]
+
+    @property
+    def returned(self) -> NDArray[np.bool_]:
+        """Which of them returned."""
+        return self.end_ns > 0
+
+    def between(self, begin_ns: int, end_ns: int) -> NDArray[np.bool_]:
+        """Return which of them began then."""
+        return (self.begin_ns >= begin_ns) & (self.begin_ns < end_ns)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What the probe sent of a section; rows in order of begin_ns, each shape (n,)."""
+
+    started: SectionStarted
+    account: SectionResult
+    start_ns: int
+    end_ns: int
+    in_bins: int
+    dropped: int
+    pid: NDArray[np.int64]
+    begin_ns: NDArray[np.int64]
+    duration_ns: NDArray[np.int64]
+    begin_cpu: NDArray[np.int64]
+    end_cpu: NDArray[np.int64]
+    has_moved: NDArray[np.bool_]
+
+    @property
+    def closes(self) -> bool:
+        """Whether each entry is accounted for, and each return has its row."""
+        account = self.account
+        parts = account.returned + account.in_flight + account.left
+        parts += account.too_deep + account.no_room
+        rows = self.pid.size + self.dropped
+        return account.entries == parts and account.returned == self.in_bins == rows
+
+
+def time_sections(name: str, sections: Sequence[tuple[str, Section]]) -> list[tuple[Timed, Known]]:
+    """Boot a board with the module, and time sections one after the other in virtual time.
+
+    sections: each with the kind of the executions that it times. Returns what came of each, and
+    the module's log of that kind after it.
+    """
+    board_is = virtual_board(name)
+    script = Script()
+    script.add(Hello(__version__), set())
+    script.add(Phase(0), set())
+    for kind, section in sections:
+        script.add(Setting(_ACTIVE, str(1 << KINDS.index(kind))), set())
+        script.add(SectionRules().start(section, ()), set())
+        for command in read_commands([FileRequest(f"{_LOGS}/{kind}", LOG_LIMIT)]):
+            script.add(command, set())
+    script.add(Finish(), set())
+    files = (
+        (_MODULE, module_for(board_is), 0o644),
+        (SERVICES, f"insmod {_MODULE}\n".encode(), 0o755),
+    )
+    checks = _CHECKS.get(board_is.description.debian_arch, ())
+    board = QemuBoard(board_is, VirtualOptions(cpus=2, kernel_args=checks, files=files))
+    board.hold(notify_nobody)
+    try:
+        started = board.carry_out(bytes(script.frames), 1, notify_nobody)
+        with closing(started.stream):
+            messages = _messages(Client(started.stream))
+            console = board.console.log.read_text(errors="replace")
+    finally:
+        board.close()
+    # The kernel's checks of its memory report with these words.
+    assert not re.search(r"BUG|Oops|Unable to handle", console), console[-6000:]
+    refused = [message for message in messages if isinstance(message, Failed)]
+    assert not refused, (refused, console[-2000:])
+    runs: list[list[Message]] = [[]]
+    for message in messages:
+        # What is read after a section belongs to it.
+        if isinstance(message, SectionStarted):
+            runs.append([])
+        runs[-1].append(message)
+    return [(_timed(run), _known(run, console)) for run in runs[1:]]
+
+
+def _messages(client: Client) -> list[Message]:
+    got: list[Message] = []
+    while True:
+        try:
+            got += client.pump(0.5)
+        except ProbeGoneError:
+            return got
+
+
+def _known(messages: Sequence[Message], console: str) -> Known:
+    collected = CollectedFiles()
+    for message in messages:
+        collected.receive(message)
+    (content,) = collected.files.values()
+    text = content.data.split(b"\0")[0]
+    assert text, f"the module left no log: {console[-2000:]}"
+    rows = np.array([line.split() for line in text.splitlines()], np.int64)
+    # What was logged before it began.
+    rows = rows[rows[:, 1] > 0]
+    return Known(*rows[np.argsort(rows[:, 1], kind="stable")].T)
+
+
+def _timed(messages: Sequence[Message]) -> Timed:
+    (started,) = [m for m in messages if isinstance(m, SectionStarted)]
+    (account,) = [m for m in messages if isinstance(m, SectionResult)]
+    starts = [m for m in messages if isinstance(m, CpuStarted)]
+    results = [m for m in messages if isinstance(m, CpuResult)]
+    columns: list[list[NDArray[np.int64]]] = [[] for _ in range(6)]
+    for message in messages:
+        if isinstance(message, Executions):
+            decoded = decode_executions(message, starts[0].start_ns)
+            assert decoded.threads.parts is not None
+            parts = (decoded.threads.pid, decoded.threads.due_ns, decoded.rows.latency_ns,
+                     decoded.threads.parts[:, 0], np.full(message.count, message.cpu),
+                     decoded.flags & int(ExecutionFlag.MOVED))  # fmt: skip
+            for column, part in zip(columns, parts, strict=True):
+                column.append(part.astype(np.int64))
+    merged = [np.concatenate([np.empty(0, np.int64), *column]) for column in columns]
+    order = np.argsort(merged[1], kind="stable")
+    pid, begin_ns, duration_ns, begin_cpu, end_cpu, moved = (column[order] for column in merged)
+    bins = [decode_bins(m) for m in messages if isinstance(m, ExecutionBins)]
+    return Timed(
+        started=started,
+        account=account,
+        start_ns=starts[0].start_ns,
+        end_ns=results[0].end_ns,
+        in_bins=sum(count for cpu in bins for _, count in cpu),
+        dropped=sum(result.dropped for result in results),
+        pid=pid,
+        begin_ns=begin_ns,
+        duration_ns=duration_ns,
+        begin_cpu=begin_cpu,
+        end_cpu=end_cpu,
+        has_moved=moved > 0,
+    )
+
+
+def module_for(board: VirtualBoard) -> bytes:
+    """Return the module for a board's kernel, built where its source or the kernel changed."""
+    with building(cache_directory()):
+        headers, options = _headers(board)
+        key = hashlib.sha256(SOURCE.read_bytes() + f"{headers}{options}".encode()).hexdigest()[:16]
+        place = cache_directory() / "faults" / f"executions-{key}.ko"
+        if not place.exists():
+            with tempfile.TemporaryDirectory(prefix="whylate-executions-") as directory:
+                here = Path(directory)
+                shutil.copy(SOURCE, here)
+                (here / "Kbuild").write_text("obj-m := executions.o\nccflags-y := -Werror\n")
+                make = ["make", "-s", *options, "-C", str(headers), f"M={here}", "modules"]
+                build.run(make, SOURCE.name, here)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(place, (here / "executions.ko").read_bytes())
+        return place.read_bytes()
+
+
+def _headers(board: VirtualBoard) -> tuple[Path, tuple[str, ...]]:
+    """Return where modules for a board's kernel are built, and what make is told.
+
+    Skips where a compiler is missing.
+    """
+    arch = board.description.debian_arch
+    cross = {"amd64": "", "arm64": "aarch64-linux-gnu-"}[arch]
+    if shutil.which(f"{cross}gcc-12") is None:
+        pytest.skip(f"{cross}gcc-12 is not installed")
+    if build.has_modules(board):
+        return build.kernel_headers(board, notify_nobody), ()
+    packages = Packages(cache_directory() / "packages", arch)
+    kernel = packages.dependency(board.kernel_package, "linux-image-", notify_nobody)
+    release = kernel.removeprefix("linux-image-")
+    headers = packages.fetch(f"linux-headers-{release}", notify_nobody)
+    # What both architectures share, and tools that run on this machine.
+    own = Packages(cache_directory() / "packages", build.ARCH)
+    shared = [own.fetch(name, notify_nobody) for name in build.parts(headers)]
+    here = cache_directory() / "headers" / f"{release}-{sha256_of(headers)[:16]}"
+    if not here.exists():
+        build.unpack([headers, *shared], here)
+    place = here / "usr/src" / f"linux-headers-{release}"
+    return place, (f"ARCH={arch}", f"CROSS_COMPILE={cross}")

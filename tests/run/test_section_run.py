@@ -1,0 +1,254 @@
+"""`whylate section` on this machine, of programs whose system calls are known."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from c_programs import FLAGS
+from processes import children_of
+from whylate.recording.manifest import Manifest
+from whylate.recording.reader import open_recording
+from whylate.recording.sections import SectionAccount, SectionReport
+from whylate.recording.store.journal import NAME, read_journal
+from whylate.wire.messages import SectionStarted
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
+
+#: Numbers of getpid, getppid, clock_nanosleep and bpf; what finds a program by its id.
+GETPID, GETPPID, SLEEP, BPF = {"x86_64": (39, 110, 230, 321), "aarch64": (172, 173, 115, 280)}.get(
+    platform.machine(), (0, 0, 0, 0)
+)
+PROG_GET_FD_BY_ID = 13
+CALLS = "raw_syscalls:sys_enter..raw_syscalls:sys_exit"
+#: Long enough for a program to run in it; the report takes most of a test's time.
+SECONDS = 2
+
+
+def command(directory: Path, section: str, *options: str, seconds: float = SECONDS) -> list[str]:
+    return [sys.executable, "-m", "whylate", "section", section, "--for", f"{seconds}s",
+            "-o", str(directory), *options]  # fmt: skip
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, f"no {what} within 30 s"
+        time.sleep(0.02)
+
+
+def has_started(directory: Path) -> bool:
+    journal = directory / NAME
+    if not journal.exists():
+        return False
+    frames, _ = read_journal(journal, frozenset({SectionStarted.KIND}))
+    return next(frames, None) is not None
+
+
+def timed(directory: Path, section: str, *options: str, program: list[str]) -> Manifest:
+    """Time a section while a program runs, and return the manifest."""
+    with (directory.parent / "output").open("w+") as output:
+        run = subprocess.Popen(
+            command(directory, section, *options), stdout=output, stderr=subprocess.STDOUT
+        )
+        wait_for(lambda: has_started(directory) or run.poll() is not None, "start of the section")
+        if run.poll() is None:
+            subprocess.run(program, check=True)
+        run.wait(60)
+        output.seek(0)
+        assert (directory / "manifest.json").exists(), output.read()
+    return open_recording(directory).manifest
+
+
+def report_of(manifest: Manifest) -> tuple[SectionReport, SectionAccount]:
+    assert not [item.text for item in manifest.problems if item.code == "account"]
+    assert manifest.section is not None
+    account = manifest.section.account
+    assert account is not None
+    assert account.closes
+    return manifest.section, account
+
+
+@pytest.fixture(scope="module")
+def caller(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the program caller, by which name its thread goes."""
+    program = tmp_path_factory.mktemp("caller") / "wl-caller"
+    source = Path(__file__).with_name("caller.c")
+    subprocess.run(["cc", *FLAGS, "-O2", str(source), "-o", str(program)], check=True)
+    return program
+
+
+@pytest.mark.parametrize(
+    ("condition", "times"),
+    [
+        (f"if id=={GETPID}", 1),
+        (f"if id=={GETPPID}", 0),
+        (f"if id=={GETPID} and id=={GETPPID}", 0),
+        (f"if id=={GETPID} by regs", 1),
+        (f"if 1=={GETPID} by thread", 1),
+    ],
+)
+def test_exactly_the_system_calls_of_a_program_that_meet_the_conditions_are_counted(
+    tmp_path: Path, caller: Path, condition: str, times: int
+) -> None:
+    program = [str(caller), "calls", "12345", str(GETPID)]
+    manifest = timed(tmp_path / "r", f"{CALLS} {condition}", "--comm", caller.name, program=program)
+    section, account = report_of(manifest)
+    assert section.hook == "tracepoint"
+    assert account.entries == account.returned == 12345 * times
+    assert (account.in_flight, account.left, account.no_room, account.missed) == (0, 0, 0, 0)
+    if section.one_in == 1:
+        assert sum(cpu.seen + cpu.dropped for cpu in manifest.cpus) == 12345 * times
+
+
+def test_each_sleep_lies_between_the_program_s_own_readings_of_the_clock(
+    tmp_path: Path, caller: Path
+) -> None:
+    log = tmp_path / "log"
+    program = [str(caller), "sleeps", "300", "300000", str(log)]
+    section = f"{CALLS} if id=={SLEEP}"
+    manifest = timed(tmp_path / "r", section, "--comm", caller.name, program=program)
+    assert report_of(manifest)[1].returned == 300
+    own = np.loadtxt(log, dtype=np.int64)
+    rows = pq.read_table(tmp_path / "r" / "samples.parquet").sort_by("due_ns")
+    begin_ns = rows["due_ns"].to_numpy()
+    duration_ns = rows["latency_ns"].to_numpy()
+    assert (duration_ns >= 300_000).all()
+    assert (own[:, 0] <= begin_ns).all()
+    assert (begin_ns + duration_ns <= own[:, 1]).all()
+
+
+def test_one_of_sixteen_executions_is_kept_and_all_are_counted(
+    tmp_path: Path, caller: Path
+) -> None:
+    program = [str(caller), "calls", "160000", str(GETPID)]
+    section = f"{CALLS} if id=={GETPID}"
+    manifest = timed(
+        tmp_path / "r", section, "--comm", caller.name, "--one-in", "16", program=program
+    )
+    report, account = report_of(manifest)
+    assert report.one_in == 16
+    assert account.entries == account.returned == 160_000
+    in_bins = sum(part.count for cpu in report.cpus for part in cpu.bins)
+    assert in_bins == 160_000
+    # Six standard deviations round what is expected.
+    kept = sum(cpu.seen + cpu.dropped for cpu in manifest.cpus)
+    assert abs(kept - 10_000) < 6 * (160_000 / 16 * 15 / 16) ** 0.5
+
+
+def test_what_lies_between_switches_of_a_cpu_fills_its_time(tmp_path: Path, caller: Path) -> None:
+    """A tracepoint ends what it began before: executions follow one another without a gap."""
+    switch = "sched:sched_switch..sched:sched_switch by cpu"
+    program = [str(caller), "sleeps", "500", "100000", str(tmp_path / "log")]
+    manifest = timed(tmp_path / "r", switch, "--one-in", "1", program=program)
+    _, account = report_of(manifest)
+    assert account.entries > 1_000
+    assert account.left == 0
+    assert account.in_flight <= len(manifest.cpus)
+    assert sum(cpu.dropped for cpu in manifest.cpus) == 0
+    for cpu_series in open_recording(tmp_path / "r").samples:
+        end_ns = cpu_series.due_ns + cpu_series.latency_ns
+        gap_ns = cpu_series.due_ns[1:] - end_ns[:-1]
+        # What is between is the program's own, and whatever the hypervisor takes there.
+        assert gap_ns.min() >= 0
+        assert np.median(gap_ns) < 5_000
+
+
+@pytest.mark.parametrize(
+    ("section", "why"),
+    [
+        (f"{CALLS} if nope==1", "raw_syscalls:sys_enter has no argument nope"),
+        (f"{CALLS} if 2==1", "raw_syscalls:sys_enter has no argument 2"),
+        (f"{CALLS} by id", "raw_syscalls:sys_exit has no argument id"),
+        ("nope:begin..raw_syscalls:sys_exit", "nope:begin: No such file or directory"),
+        ("raw_syscalls:sys_enter..nope:end", "nope:end: No such file or directory"),
+        ("no_such_function", "fentry: "),
+    ],
+)
+def test_what_this_kernel_has_not_is_refused_with_its_name(
+    tmp_path: Path, section: str, why: str
+) -> None:
+    done = subprocess.run(
+        command(tmp_path / "r", section), capture_output=True, text=True, check=False, timeout=60
+    )
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 3
+    assert why in last, last
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_function_is_timed_or_each_hook_says_why_not(tmp_path: Path) -> None:
+    """Which of them depends on the kernel: a virtual machine's may permit neither."""
+    done = subprocess.run(
+        command(tmp_path / "r", "vfs_read", seconds=0.2),
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    if (tmp_path / "r").exists():
+        section, account = report_of(open_recording(tmp_path / "r").manifest)
+        assert section.hook in ("fentry", "kprobe")
+        assert account.entries > 0
+        return
+    last = done.stderr.splitlines()[-1]
+    assert "no hook can be set there: fentry: " in last
+    assert "; kprobe: " in last
+
+
+def programs_of(pid: int) -> set[int]:
+    """Return the ids of the BPF programs that a process holds."""
+    ids = set()
+    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+        for line in info.read_text().splitlines():
+            if line.startswith("prog_id:"):
+                ids.add(int(line.split()[1]))
+    return ids
+
+
+def is_loaded(program: int) -> bool:
+    attributes = struct.pack("<III", program, 0, 0)
+    fd = ctypes.CDLL(None, use_errno=True).syscall(
+        BPF, PROG_GET_FD_BY_ID, attributes, len(attributes)
+    )
+    if fd >= 0:
+        os.close(fd)
+        return True
+    assert ctypes.get_errno() == errno.ENOENT
+    return False
+
+
+def descendants(pid: int) -> list[int]:
+    children = children_of(pid)
+    return children + [grandchild for child in children for grandchild in descendants(child)]
+
+
+@pytest.mark.parametrize("victim", ["the probe", "whylate"])
+def test_a_kill_leaves_no_program_in_the_kernel(tmp_path: Path, victim: str) -> None:
+    run = subprocess.Popen(
+        command(tmp_path / "r", CALLS, seconds=60),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        wait_for(lambda: has_started(tmp_path / "r"), "start of the section")
+        holders = {pid: programs_of(pid) for pid in descendants(run.pid)}
+        programs = set().union(*holders.values())
+        # At the beginning and the end, and those that tell what a thread does meanwhile.
+        assert len(programs) >= 2
+        assert all(map(is_loaded, programs))
+        (probe,) = [pid for pid, held in holders.items() if held]
+        os.kill(probe if victim == "the probe" else run.pid, signal.SIGKILL)
+        wait_for(lambda: not any(map(is_loaded, programs)), "end of the programs")
+    finally:
+        run.kill()
+        run.wait()
