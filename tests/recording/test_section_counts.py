@@ -16,7 +16,7 @@ from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import KernelFunction, Section
 from whylate.summary.summarize import summarize
 from whylate.wire.executions import NO_COUNT
-from whylate.wire.messages import ExecutionCounts, Message
+from whylate.wire.messages import ExecutionCounts, FloorCounts, Message
 
 EVENTS = ("cycles", "instructions:k")
 DURATIONS = [1_000, 1_010, 5_000]
@@ -97,6 +97,29 @@ def test_counts_that_were_not_asked_for_change_nothing(tmp_path: Path) -> None:
     assert (manifest.cpus[0].seen, manifest.cpus[0].dropped) == (3, 0)
     assert manifest.section is not None
     assert manifest.section.counts is None
+
+
+def test_what_the_hooks_count_is_known_where_an_empty_section_was_counted(tmp_path: Path) -> None:
+    many, same = [1_000] * 30, [(0, 900, 70, 0, 0)] * 30
+    blocks = FloorCounts(2_000, (370, 18)), executions(many), counts(same)
+    manifest = finish(section_journal(tmp_path / "r", many, *blocks, counters=EVENTS))
+    assert manifest.section is not None
+    assert manifest.section.hook_counts == [370, 18]
+    recording = open_recording(tmp_path / "r")
+    summary = summarize(recording.series, manifest, "r", executions=recording.executions)
+    assert summary.section is not None
+    assert summary.section.counters is not None
+    assert summary.section.counters.hooks == {"cycles": 370, "instructions:k": 18}
+
+
+@pytest.mark.parametrize("values", [(370,), (370, 18, 1), ()])
+def test_an_empty_section_has_a_count_of_each_event_or_none(
+    tmp_path: Path, values: tuple[int, ...]
+) -> None:
+    manifest = recorded(tmp_path / "r", FloorCounts(2_000, values))
+    assert manifest.section is not None
+    assert manifest.section.hook_counts == []
+    assert any("1 " in problem.text for problem in manifest.problems)
 
 
 @pytest.mark.parametrize("names", [["cycles", "cycles"], [""], ["x" * 81]])

@@ -90,6 +90,15 @@ def test_an_execution_that_lost_its_cpu_has_no_counts(
     assert refused < 0.02 * len(rows[1])
 
 
+def test_an_empty_section_is_counted_before_the_run(
+    rows: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    section = json.loads((rows[0] / "manifest.json").read_text())["section"]
+    # Nothing faults between the two marks, and no thread is switched to.
+    assert section["hook_counts"] == [0, 0]
+    assert section["floor_before"]["executions"] > 1_000
+
+
 def test_the_page_has_a_chart_for_each_event(rows: tuple[Path, list[dict[str, Any]]]) -> None:
     page = (rows[0] / "report.html").read_text()
     assert "What was counted of executions" in page

@@ -2,6 +2,7 @@
 #include "section.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,9 +76,14 @@ static int make_maps(struct section *section)
 	if (at[AT_SECTION_CONFIG] < 0)
 		return errno;
 	/* Programs are linked with it where nothing is counted, too. */
-	at[AT_SECTION_EVENTS] = bpf_map_create(
-	    BPF_MAP_TYPE_PERF_EVENT_ARRAY, "wl_section_evt", sizeof(uint32_t),
-	    plan->config.counter_count ? WIRE_MOST_EXECUTION_COUNTS * plan->cpu_limit : 1, 0);
+	if (plan->counts_of)
+		at[AT_SECTION_EVENTS] =
+		    fcntl(plan->counts_of->fds.at[AT_SECTION_EVENTS], F_DUPFD_CLOEXEC, 0);
+	else
+		at[AT_SECTION_EVENTS] = bpf_map_create(
+		    BPF_MAP_TYPE_PERF_EVENT_ARRAY, "wl_section_evt", sizeof(uint32_t),
+		    plan->config.counter_count ? WIRE_MOST_EXECUTION_COUNTS * plan->cpu_limit : 1,
+		    0);
 	return at[AT_SECTION_EVENTS] < 0 ? errno : 0;
 }
 

@@ -26,7 +26,8 @@ struct section_plan {
 	const char *end;   /* as this */
 	const char *file;  /* of user code */
 	uint16_t cpu_limit;
-	uint64_t rows; /* of each CPU; a power of two */
+	uint64_t rows;			 /* of each CPU; a power of two */
+	const struct section *counts_of; /* its counters are read; NULL: those of this section */
 	bool is_empty; /* nothing lies between the beginning and the end: see floor.h */
 	struct section_config config;
 };

@@ -63,6 +63,7 @@ enum wire_kind {
 	WIRE_EXECUTION_BINS = 128,
 	WIRE_SECTION_RESULT = 129,
 	WIRE_EXECUTION_COUNTS = 132,
+	WIRE_FLOOR_COUNTS = 133,
 	WIRE_RECORDER_RESULT = 84,
 	WIRE_SYMBOLS = 88,
 	WIRE_BUILD_ID = 89,
@@ -583,6 +584,12 @@ struct wire_execution_counts {
 	uint16_t count;
 	uint64_t first;
 	struct wire_bytes data;
+};
+
+/* floor_counts - Counts of an empty section before the run: the medians of so many executions. */
+struct wire_floor_counts {
+	uint32_t executions;
+	struct wire_list values;
 };
 
 /* recorder_result - What the recorder did, and what it cost. run_ns: 0 where the kernel does not

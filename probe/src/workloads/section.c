@@ -428,6 +428,13 @@ static void send_floor(struct section_workload *workload, bool after)
 	SEND(workload->sender, section_floor, SECTION_FLOOR, .after = after,
 	     .executions = floor.executions, .floor_ns = floor.floor_ns, .with_ns = floor.with_ns,
 	     .without_ns = floor.without_ns, .error = error, .text = wire_text(error ? text : ""));
+	if (floor.counted && !after) {
+		uint8_t room[8 * WIRE_MOST_EXECUTION_COUNTS];
+
+		SEND(workload->sender, floor_counts, FLOOR_COUNTS, .executions = floor.counted,
+		     .values = wire_list_of_u64(room, floor.counts,
+						workload->section.plan.config.counter_count));
+	}
 }
 
 static int start(struct workload *workload, const union wire_command *command)

@@ -11,6 +11,7 @@ from msgspec import Meta
 from whylate.recording.bounds import Count, Cpu, Integer, TimeNs
 from whylate.recording.waits import WaitBin
 from whylate.wire.constants import (
+    MOST_EXECUTION_COUNTS,
     MOST_LOCK_GROUPS,
     MOST_ONE_IN,
     WAIT_BINS,
@@ -136,6 +137,8 @@ class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     account: SectionAccount | None = None
     cpus: list[CpuBins] = []
     counts: CountAccount | None = None
+    #: What is counted of an empty section, by event; none: not known.
+    hook_counts: Annotated[list[Count], Meta(max_length=MOST_EXECUTION_COUNTS)] = []
     #: Where they were asked for: waits for locks, in groups.
     locks: Annotated[list[LockReport], Meta(max_length=MOST_LOCK_GROUPS)] = []
     #: None where the run broke before.

@@ -44,6 +44,9 @@ def counter_notes(counters: SectionCounters) -> list[str]:
     text = "Counters of a CPU count interrupts of the execution, too."
     if counters.hooks is None:
         text += " What the hooks count themselves is in each count, and is not subtracted."
+    else:
+        parts = (f"{plain(name, 60)} {format_count(n)}" for name, n in counters.hooks.items())
+        text += f" An empty section has {', '.join(parts)}: it is in each count, not subtracted."
     notes = [text]
     drawn = counters.counters[0].n
     if drawn < counters.own:

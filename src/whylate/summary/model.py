@@ -180,7 +180,7 @@ class SectionCounters(msgspec.Struct, frozen=True):
     own: executions that have counts; refused, shared: that have none (whylate.recording.sections).
     counters, fits: of executions that have; of very many, of some that were drawn at random.
     classes: of longer executions without a class by time, by counters; None: no_classes says why.
-    hooks: by counter, what the hooks count themselves, which counts include; None: not known.
+    hooks: by counter, the median of an empty section, which counts include; None: not known.
     """
 
     own: int
@@ -190,7 +190,7 @@ class SectionCounters(msgspec.Struct, frozen=True):
     fits: list[FittedLine]
     classes: dict[str, int] | None
     no_classes: str | None
-    hooks: dict[str, float] | None
+    hooks: dict[str, int] | None
 
 
 class LockFigures(msgspec.Struct, frozen=True):

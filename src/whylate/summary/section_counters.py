@@ -130,5 +130,5 @@ def section_counters(
         fits=fit_lines(counted),
         classes=classes,
         no_classes=counted.no_classes,
-        hooks=None,
+        hooks=dict(zip(file.counters, report.hook_counts, strict=False)) or None,
     )

@@ -822,6 +822,14 @@ class ExecutionCounts(
 
 
 @dataclass(frozen=True, slots=True)
+class FloorCounts(Message, kind=133, ranges={"values": (0, 9_223_372_036_854_775_807)}):
+    """Counts of an empty section before the run: the medians of so many executions."""
+
+    executions: U32
+    values: ListU64
+
+
+@dataclass(frozen=True, slots=True)
 class RecorderResult(
     Message,
     kind=84,
@@ -1235,6 +1243,7 @@ MESSAGES: dict[int, type[Message]] = {
         ExecutionBins,
         SectionResult,
         ExecutionCounts,
+        FloorCounts,
         RecorderResult,
         Symbols,
         BuildId,

@@ -49,6 +49,7 @@ from whylate.wire.messages import (
     ExecutionBins,
     ExecutionCounts,
     Executions,
+    FloorCounts,
     Message,
     Name,
     Samples,
@@ -96,8 +97,8 @@ class SectionAssembler(AppAssembler):
                 self._add_floor(message)
             case Executions():
                 self._add_executions(message, is_counted=bool(counters))
-            case ExecutionCounts():
-                self._add_counts(message, len(counters))
+            case ExecutionCounts() | FloorCounts():
+                self._add_counted(message, len(counters))
             case Name() if message.table == NameTable.PID:
                 self._add_name(message)
             case ExecutionBins():
@@ -164,6 +165,12 @@ class SectionAssembler(AppAssembler):
         else:
             self._add_rows(message.cpu, decoded)
 
+    def _add_counted(self, message: ExecutionCounts | FloorCounts, counters: int) -> None:
+        if isinstance(message, FloorCounts):
+            self._add_floor_counts(message, counters)
+        else:
+            self._add_counts(message, counters)
+
     def _add_counts(self, message: ExecutionCounts, counters: int) -> None:
         if self.section is None or self.section.counts is None:
             raise WireError("counts that were not asked for")
@@ -192,6 +199,11 @@ class SectionAssembler(AppAssembler):
         if len(self.threads) < MAX_THREADS:
             self.threads.update(np.unique(threads.pid).tolist())
         self.sink(cpu, decoded.rows, None, threads)
+
+    def _add_floor_counts(self, message: FloorCounts, counters: int) -> None:
+        if self.section is None or self.section.hook_counts or len(message.values) != counters:
+            raise WireError("counts of no empty section")
+        self.section = msgspec.structs.replace(self.section, hook_counts=list(message.values))
 
     def _account_counts(self, counts: Counts) -> None:
         """Add the executions of a block, by whether what was counted is their own."""
