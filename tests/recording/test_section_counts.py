@@ -16,7 +16,7 @@ from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import KernelFunction, Section
 from whylate.summary.summarize import summarize
 from whylate.wire.executions import NO_COUNT
-from whylate.wire.messages import ExecutionCounts, FloorCounts, Message
+from whylate.wire.messages import ExecutionCounts, FloorCounts, Message, SectionStarted
 
 EVENTS = ("cycles", "instructions:k")
 DURATIONS = [1_000, 1_010, 5_000]
@@ -110,6 +110,22 @@ def test_what_the_hooks_count_is_known_where_an_empty_section_was_counted(tmp_pa
     assert summary.section is not None
     assert summary.section.counters is not None
     assert summary.section.counters.hooks == {"cycles": 370, "instructions:k": 18}
+
+
+@pytest.mark.parametrize(("parts", "is_warned"), [(15, False), (13, True)])
+def test_where_no_switch_was_observed_a_warning_says_whose_counts_they_may_be(
+    tmp_path: Path, parts: int, is_warned: bool
+) -> None:
+    many, same = [1_000] * 30, [(0, 900, 70, 0, 0)] * 30
+    started = SectionStarted(2, 1, parts, 100_000_000, 7)
+    manifest = finish(
+        section_journal(
+            tmp_path / "r", many, executions(many), counts(same), counters=EVENTS, started=started
+        )
+    )
+    recording = open_recording(tmp_path / "r")
+    summary = summarize(recording.series, manifest, "r", executions=recording.executions)
+    assert is_warned == any("No switch of threads" in note.text for note in summary.warnings)
 
 
 @pytest.mark.parametrize("values", [(370,), (370, 18, 1), ()])
