@@ -16,11 +16,13 @@
 #include "activations/bins.h"
 #include "activations/lock_groups.h"
 #include "activations/thread_names.h"
+#include "benchmark/counters.h"
 #include "bpf/kernel_btf.h"
 #include "clock.h"
 #include "recorder/flight.h"
 #include "section/floor.h"
 #include "section/section.h"
+#include "section_counters.h"
 #include "thread.h"
 #include "wire/block.h"
 #include "wire/send.h"
@@ -62,11 +64,16 @@ struct section_reader {
 	int64_t before[WIRE_MOST_COLUMNS];
 	size_t length;
 	uint8_t data[WIRE_MAX_PAYLOAD];
+	/* Where events are counted: of the same rows. */
+	int64_t counts_before[WIRE_MOST_COLUMNS];
+	size_t counts_length;
+	uint8_t counts[WIRE_MAX_PAYLOAD];
 };
 
 struct section_workload {
 	struct sender *sender;
 	struct section section;
+	struct section_counters counters;
 	char begin[WIRE_LONGEST_PLACE + 1];
 	char end[WIRE_LONGEST_PLACE + 1];
 	char file[WIRE_LONGEST_PLACE + 1];
@@ -90,7 +97,27 @@ static void ship_block(struct section_workload *workload, uint16_t number)
 		return;
 	KEEP(workload->sender, executions, EXECUTIONS, .cpu = number, .count = reader->count,
 	     .first = reader->first, .data = {reader->data, (uint16_t)reader->length});
+	if (workload->counters.count)
+		KEEP(workload->sender, execution_counts, EXECUTION_COUNTS, .cpu = number,
+		     .count = reader->count, .first = reader->first,
+		     .data = {reader->counts, (uint16_t)reader->counts_length});
 	reader->count = 0;
+}
+
+/* put_counts - append the counts of a row to its CPU's block; returns whether one more fits */
+static bool put_counts(struct section_workload *workload, struct section_reader *reader,
+		       const struct section_row *row)
+{
+	int64_t columns[WIRE_MOST_COLUMNS] = {(int64_t)row->count_state};
+
+	if (!workload->counters.count)
+		return true;
+	for (size_t i = 0; i < WIRE_MOST_EXECUTION_COUNTS; i++)
+		columns[1 + i] = (int64_t)row->counts[i];
+	reader->counts_length += block_put(reader->counts + reader->counts_length,
+					   BLOCK_EXECUTION_COUNTS, columns, reader->counts_before);
+	return reader->counts_length + block_longest_row(BLOCK_EXECUTION_COUNTS) <=
+	       sender_block_limit(workload->sender);
 }
 
 /* put - append a row to its CPU's block */
@@ -98,6 +125,7 @@ static void put(struct section_workload *workload, uint16_t number, uint64_t ind
 		const struct section_row *row)
 {
 	struct section_reader *reader = &workload->readers[number];
+	bool has_room;
 	const int64_t columns[WIRE_MOST_COLUMNS] = {
 	    (int64_t)(row->begin_ns - workload->start_ns),
 	    (int64_t)row->duration_ns,
@@ -114,12 +142,14 @@ static void put(struct section_workload *workload, uint16_t number, uint64_t ind
 		ship_block(workload, number);
 	if (!reader->count) {
 		memset(reader->before, 0, sizeof(reader->before));
-		reader->length = 0;
+		memset(reader->counts_before, 0, sizeof(reader->counts_before));
+		reader->length = reader->counts_length = 0;
 		reader->first = index;
 	}
 	reader->length +=
 	    block_put(reader->data + reader->length, BLOCK_EXECUTIONS, columns, reader->before);
-	if (++reader->count == MOST_IN_BLOCK ||
+	has_room = put_counts(workload, reader, row);
+	if (++reader->count == MOST_IN_BLOCK || !has_room ||
 	    reader->length + block_longest_row(BLOCK_EXECUTIONS) >
 		sender_block_limit(workload->sender))
 		ship_block(workload, number);
@@ -362,23 +392,31 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 /* open_section - load the programs and find out how many executions come; returns 0, or an errno
  * with the text */
 static int open_section(struct section_workload *workload, const struct wire_section *asked,
-			struct wire_section_started *started, char *text)
+			const struct counter_set *set, struct wire_section_started *started,
+			char *text)
 {
 	struct section_plan plan;
 	int error = take_plan(workload, asked, &plan, text);
 
 	if (error)
 		return error;
+	if (set->count > WIRE_MOST_EXECUTION_COUNTS)
+		return fail(text, E2BIG, "at most %u events can be counted of each execution",
+			    WIRE_MOST_EXECUTION_COUNTS);
+	plan.config.counter_count = set->count;
 	error = section_open(&workload->section, &plan, text);
 	if (error)
 		return error;
 	workload->readers = calloc(plan.cpu_limit, sizeof(*workload->readers));
 	error = workload->readers && lock_groups_open(&workload->locks)
-		    ? try_rate(workload, asked, started, text)
+		    ? section_counters_open(&workload->counters, &workload->section, set, text)
 		    : fail(text, ENOMEM, "no memory for rows");
+	if (!error)
+		error = try_rate(workload, asked, started, text);
 	if (!error)
 		return 0;
 	section_close(&workload->section);
+	section_counters_close(&workload->counters);
 	lock_groups_close(&workload->locks);
 	free(workload->readers);
 	return error;
@@ -394,6 +432,13 @@ static void send_floor(struct section_workload *workload, bool after)
 	SEND(workload->sender, section_floor, SECTION_FLOOR, .after = after,
 	     .executions = floor.executions, .floor_ns = floor.floor_ns, .with_ns = floor.with_ns,
 	     .without_ns = floor.without_ns, .error = error, .text = wire_text(error ? text : ""));
+	if (floor.counted && !after) {
+		uint8_t room[8 * WIRE_MOST_EXECUTION_COUNTS];
+
+		SEND(workload->sender, floor_counts, FLOOR_COUNTS, .executions = floor.counted,
+		     .values = wire_list_of_u64(room, floor.counts,
+						workload->section.plan.config.counter_count));
+	}
 }
 
 static int start(struct workload *workload, const union wire_command *command)
@@ -410,7 +455,8 @@ static int start(struct workload *workload, const union wire_command *command)
 	workload->state = state;
 	error = asked->spool ? workload_spool(workload) : 0;
 	if (!error)
-		error = open_section(state, asked, &started, workload->text);
+		error = open_section(state, asked, workload->context.counters, &started,
+				     workload->text);
 	if (error) {
 		sender_unspool(sender);
 		free(state);
@@ -423,6 +469,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	error = section_attach(&state->section, workload->text);
 	if (error) {
 		section_close(&state->section);
+		section_counters_close(&state->counters);
 		lock_groups_close(&state->locks);
 		free(state->readers);
 		sender_unspool(sender);
@@ -484,6 +531,7 @@ static void end(struct section_workload *workload)
 			  workload->locks_lost);
 	send_results(workload);
 	section_close(&workload->section);
+	section_counters_close(&workload->counters);
 	workload_send_result(workload->sender);
 	lock_groups_close(&workload->locks);
 	free(workload->readers);
