@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import clock_that_does_not_scale as clock
 import half_speed_memory as half_speed
 import one_lock
 import seventh_process as seventh
+import where_the_tick_goes as tick
 from story import HERE, Claim, Interval, judge, refused
 
 LINES = one_lock.LINES
@@ -342,3 +344,36 @@ def test_the_clock_that_does_not_scale(tmp_path: Path) -> None:
     assert slow["reproduced"] == "cannot be told here"
     assert crowded["reproduced"] == "cannot be told here"
     assert "hpet ×" in crowded["seen"]
+
+
+def test_the_share_of_ticks_that_take_the_same_is_of_the_densest_place() -> None:
+    durations = np.array([2850] * 997 + [8000, 9000, 31000], np.int64)
+    claim = tick.same_code(durations)
+    assert (claim.reproduced, claim.seen[:5]) == ("yes", "99.7%")
+    assert tick.alike(np.array([100, 200, 300, 301], np.int64)) == 0.5
+    assert tick.same_code(durations[:99]).seen == "no figure"
+
+
+def test_ticks_of_several_lengths_decide_nothing() -> None:
+    durations = np.array([1000] * 50 + [2000] * 50, np.int64)
+    assert tick.same_code(durations).reproduced == "cannot be told here"
+
+
+@pytest.mark.parametrize(
+    ("classes", "reproduced"),
+    [
+        ({"instruction side": 5, "spinning": 0, "unexplained": 0}, "yes"),
+        ({"instruction side": 4, "spinning": 1, "unexplained": 0}, "no"),
+        ({"instruction side": 0, "spinning": 0, "unexplained": 5}, "no"),
+    ],
+)
+def test_the_published_outliers_are_what_their_counters_say(
+    classes: Mapping[str, int], reproduced: str
+) -> None:
+    assert tick.published({"classes": classes}).reproduced == reproduced
+
+
+def test_without_a_longer_tick_there_is_no_figure() -> None:
+    assert tick.classes_of({"longer": None}).seen == "no figure"
+    longer = {"count": 3, "of": 900, "classes": [{"name": "interrupted", "share": 0.8}]}
+    assert "interrupted 80%" in tick.classes_of({"longer": longer}).seen
