@@ -100,7 +100,7 @@ def print_summary(
     if longer is not None:
         print_longer(longer, console)
         console.print()
-        print_locks(summary, console)
+    print_locks(summary, console)
     console.print(Text(unseen_bound(summary)))
     for line in _below(summary, why):
         console.print(line)
