@@ -69,10 +69,11 @@ def floor(
 
 def executions() -> list[Execution]:
     """Return 400 executions of a thread 301, of which every 20th takes longer: those of LONGER."""
-    longer = [each for count, *rest in LONGER for each in [rest] * count]
+    longer = [(duration_ns, parts) for count, duration_ns, parts in LONGER for _ in range(count)]
+    usual = (USUAL_NS, (0, 0, 0, 0, 0))
     made = []
     for number in range(20 * len(longer)):
-        duration_ns, parts = longer[number // 20] if number % 20 == 10 else (USUAL_NS, (0,) * 5)
+        duration_ns, parts = longer[number // 20] if number % 20 == 10 else usual
         made.append(Execution(301, 2_000_000 * number, duration_ns, parts=parts))
     return made
 

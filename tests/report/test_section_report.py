@@ -276,8 +276,14 @@ def test_hostile_names_do_nothing_to_a_terminal(tmp_path: Path, width: int) -> N
     own = re.sub(r"\x1b\[[012]m", "", text)
     assert all(character.isprintable() for character in own.replace("\n", ""))
     assert max(cell_len(line) for line in own.splitlines()) <= width
-    if width == 160:
-        assert "[bold red]x[/]" in one_line(own)
+
+
+def test_names_are_no_markup_of_a_terminal(tmp_path: Path) -> None:
+    text = printed(hostile(tmp_path / "r"), 900)
+    assert text.count("[bold red]x[/]") >= 4
+    table = text[text.index("waits for") :]
+    assert table.count("[bold red]x[/]") == 4  # a lock's name, and a caller in each of three rows
+    assert "[bold]WWW" in table
 
 
 def test_hostile_names_are_text_in_the_page(tmp_path: Path) -> None:

@@ -240,6 +240,8 @@ def test_a_lock_is_called_by_its_name_or_its_address(
         (["rt_spin_lock+0x1", "rt_mutex_slowlock", "a"], ["a"]),
         (["percpu_down_write+0x1", "__percpu_down_read", "a"], ["a"]),
         (["__down_common", "down", "a"], ["a"]),
+        (["native_queued_spin_lock_slowpath", "_raw_spin_lock", "a"], ["a"]),
+        (["rtlock_slowlock_locked+0x2", "rt_spin_lock", "a"], ["a"]),
         # What takes locks further out is a caller like others, and so is what only sounds alike.
         (["a", "mutex_lock", "b"], ["a", "mutex_lock", "b"]),
         (["downgrade_write", "a"], ["downgrade_write", "a"]),
