@@ -45,6 +45,7 @@ PLACES = {
     "return_list": ("PLACE_VARIABLE", "AT_RETURN"),
     "section_cpus": ("PLACE_MAP", "AT_SECTION_CPUS"),
     "section_owners": ("PLACE_MAP", "AT_SECTION_OWNERS"),
+    "section_events": ("PLACE_MAP", "AT_SECTION_EVENTS"),
     "wanted": ("PLACE_VALUE", "AT_SECTION_CONFIG"),
 }
 #: The kind of relocation of a call, and its instruction.

@@ -24,18 +24,31 @@ int bpf_map_create(uint32_t type, const char *name, uint64_t value_size, uint32_
 	return (int)bpf_call(BPF_MAP_CREATE, &arguments, sizeof(arguments));
 }
 
-/* set_constants - set the only value of a map, and freeze it; returns 0 or an errno */
-static int set_constants(int map, const void *value)
+/* set_value - set a value of a map; returns 0 or an errno */
+static int set_value(int map, uint32_t key, const void *value)
 {
-	uint32_t key = 0;
 	union bpf_attr arguments;
 
 	memset(&arguments, 0, sizeof(arguments));
 	arguments.map_fd = (uint32_t)map;
 	arguments.key = (uintptr_t)&key;
 	arguments.value = (uintptr_t)value;
-	if (bpf_call(BPF_MAP_UPDATE_ELEM, &arguments, sizeof(arguments)))
-		return errno;
+	return bpf_call(BPF_MAP_UPDATE_ELEM, &arguments, sizeof(arguments)) ? errno : 0;
+}
+
+int bpf_map_set(int map, uint32_t key, uint32_t value)
+{
+	return set_value(map, key, &value);
+}
+
+/* set_constants - set the only value of a map, and freeze it; returns 0 or an errno */
+static int set_constants(int map, const void *value)
+{
+	union bpf_attr arguments;
+	int error = set_value(map, 0, value);
+
+	if (error)
+		return error;
 	memset(&arguments, 0, sizeof(arguments));
 	arguments.map_fd = (uint32_t)map;
 	return bpf_call(BPF_MAP_FREEZE, &arguments, sizeof(arguments)) ? errno : 0;

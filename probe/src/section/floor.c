@@ -100,6 +100,31 @@ static int median_of(const struct section *section, struct section_floor *floor,
 	return count ? 0 : fail(text, ENODATA, "its executions were not seen");
 }
 
+/* count_medians - set the median of each counter, of executions that have counts */
+static int count_medians(const struct section *section, struct section_floor *floor, char *text)
+{
+	uint64_t *counts = calloc((size_t)ROWS * section->plan.cpu_limit, sizeof(*counts));
+
+	if (!counts)
+		return fail(text, ENOMEM, "no memory for the floor");
+	for (size_t counter = 0; counter < section->plan.config.counter_count; counter++) {
+		size_t count = 0;
+
+		for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
+			uint64_t rows = section_cpu_at(section, i)->rows;
+
+			for (uint64_t row = rows > ROWS ? rows - ROWS : 0; row < rows; row++)
+				if (section_row_at(section, i, row)->count_state == COUNTS_OWN)
+					counts[count++] =
+					    section_row_at(section, i, row)->counts[counter];
+		}
+		floor->counted = (uint32_t)count;
+		floor->counts[counter] = middle_of(counts, count);
+	}
+	free(counts);
+	return 0;
+}
+
 /* Times of calls, with hooks and without. */
 struct calls {
 	uint64_t with_ns[2 * CALLS];
@@ -149,6 +174,8 @@ static int measure(struct section *section, const struct caller *caller, bool by
 
 	if (!error)
 		error = median_of(section, floor, text);
+	if (!error)
+		error = count_medians(section, floor, text);
 	if (!error && by_turns) {
 		floor->with_ns = middle_of(calls->with_ns, 2 * CALLS);
 		floor->without_ns = middle_of(calls->without_ns, 2 * CALLS);
@@ -168,7 +195,9 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 	    .cpu_limit = section->plan.cpu_limit,
 	    .rows = ROWS,
 	    .is_empty = true,
-	    .config = {.tgid = (uint32_t)getpid()},
+	    .counts_of = section,
+	    .config = {.tgid = (uint32_t)getpid(),
+		       .counter_count = section->plan.config.counter_count},
 	};
 	struct caller caller;
 	struct section empty;

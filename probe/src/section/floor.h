@@ -15,6 +15,9 @@ struct section_floor {
 	uint64_t floor_ns;   /* the median */
 	uint64_t with_ns;    /* the median call of empty code with hooks, and without, */
 	uint64_t without_ns; /* in blocks that take turns; 0: not measured */
+	/* Where events are counted: of so many executions that have counts the median of each. */
+	uint32_t counted;
+	uint64_t counts[WIRE_MOST_EXECUTION_COUNTS];
 };
 
 /* floor_measure - measure it for a section's hook; by_turns: with hooks and without. Returns 0, or

@@ -2,6 +2,7 @@
 #include "section.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,7 +73,18 @@ static int make_maps(struct section *section)
 		return errno;
 	at[AT_SECTION_CONFIG] =
 	    bpf_map_constants("wl_section_conf", &plan->config, sizeof(plan->config));
-	return at[AT_SECTION_CONFIG] < 0 ? errno : 0;
+	if (at[AT_SECTION_CONFIG] < 0)
+		return errno;
+	/* Programs are linked with it where nothing is counted, too. */
+	if (plan->counts_of)
+		at[AT_SECTION_EVENTS] =
+		    fcntl(plan->counts_of->fds.at[AT_SECTION_EVENTS], F_DUPFD_CLOEXEC, 0);
+	else
+		at[AT_SECTION_EVENTS] = bpf_map_create(
+		    BPF_MAP_TYPE_PERF_EVENT_ARRAY, "wl_section_evt", sizeof(uint32_t),
+		    plan->config.counter_count ? WIRE_MOST_EXECUTION_COUNTS * plan->cpu_limit : 1,
+		    0);
+	return at[AT_SECTION_EVENTS] < 0 ? errno : 0;
 }
 
 static void unload(struct section *section)
@@ -134,7 +146,8 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	    .fds = {.btf_fd = -1,
 		    .at = {[AT_SECTION_CPUS] = -1,
 			   [AT_SECTION_OWNERS] = -1,
-			   [AT_SECTION_CONFIG] = -1}},
+			   [AT_SECTION_CONFIG] = -1,
+			   [AT_SECTION_EVENTS] = -1}},
 	    .begin_program = -1,
 	    .end_program = -1,
 	    .user = {.fd = -1},
@@ -161,6 +174,12 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	if (error)
 		section_close(section);
 	return error;
+}
+
+int section_count(const struct section *section, uint16_t cpu, uint32_t number, int event)
+{
+	return bpf_map_set(section->fds.at[AT_SECTION_EVENTS],
+			   cpu * WIRE_MOST_EXECUTION_COUNTS + number, (uint32_t)event);
 }
 
 /* attach_links - attach a program at all its places; returns 0, or an errno with the text */
@@ -334,6 +353,7 @@ void section_close(struct section *section)
 		       (SECTION_OWNERS * sizeof(*section->owners) + PAGE - 1) / PAGE * PAGE);
 	section->cpus = NULL;
 	section->owners = NULL;
+	close_fd(&at[AT_SECTION_EVENTS]);
 	close_fd(&at[AT_SECTION_CONFIG]);
 	close_fd(&at[AT_SECTION_OWNERS]);
 	close_fd(&at[AT_SECTION_CPUS]);

@@ -26,7 +26,8 @@ struct section_plan {
 	const char *end;   /* as this */
 	const char *file;  /* of user code */
 	uint16_t cpu_limit;
-	uint64_t rows; /* of each CPU; a power of two */
+	uint64_t rows;			 /* of each CPU; a power of two */
+	const struct section *counts_of; /* its counters are read; NULL: those of this section */
 	bool is_empty; /* nothing lies between the beginning and the end: see floor.h */
 	struct section_config config;
 };
@@ -71,6 +72,10 @@ struct section_account {
 /* section_open - load the programs for the first hook that this kernel permits, and try it once;
  * returns 0, or an errno with the text */
 int section_open(struct section *section, const struct section_plan *plan, char *text);
+
+/* section_count - let executions on that CPU read this counter at their marks, as the number-th of
+ * the plan's counter_count; event: a descriptor. Returns 0 or an errno. */
+int section_count(const struct section *section, uint16_t cpu, uint32_t number, int event);
 
 /* section_attach - time executions from now on; returns 0, or an errno with the text */
 int section_attach(struct section *section, char *text);

@@ -94,6 +94,8 @@
 #define WIRE_MOST_LOCK_GROUPS 256u
 /* Conditions on the beginning of a section. */
 #define WIRE_MOST_CONDITIONS 4u
+/* Events that are counted of each execution of a section. */
+#define WIRE_MOST_EXECUTION_COUNTS 4u
 /* Of so many executions of a section at most one is drawn. */
 #define WIRE_MOST_ONE_IN 16777216u
 /* A stage of an activation that was not seen. */
@@ -165,6 +167,14 @@ enum execution_flag {
 	EXECUTION_DRAWN = 1,
 	EXECUTION_MOVED = 2,
 	EXECUTION_COUNT = 3,
+};
+
+/* Counts of an execution: its own, refused, or those of other threads too. */
+enum count_state {
+	COUNTS_OWN = 0,
+	COUNTS_REFUSED = 1,
+	COUNTS_SHARED = 2,
+	COUNTS_COUNT = 3,
 };
 
 /* What is observed of a thread in a section: interrupts, switches, locks, page faults. */

@@ -62,6 +62,8 @@ enum wire_kind {
 	WIRE_EXECUTIONS = 127,
 	WIRE_EXECUTION_BINS = 128,
 	WIRE_SECTION_RESULT = 129,
+	WIRE_EXECUTION_COUNTS = 132,
+	WIRE_FLOOR_COUNTS = 133,
 	WIRE_RECORDER_RESULT = 84,
 	WIRE_SYMBOLS = 88,
 	WIRE_BUILD_ID = 89,
@@ -575,6 +577,21 @@ struct wire_section_result {
 	uint64_t missed;
 };
 
+/* execution_counts - Counts of the executions of the last block of that CPU; `data`: a block
+ * execution_counts. */
+struct wire_execution_counts {
+	uint16_t cpu;
+	uint16_t count;
+	uint64_t first;
+	struct wire_bytes data;
+};
+
+/* floor_counts - Counts of an empty section before the run: the medians of so many executions. */
+struct wire_floor_counts {
+	uint32_t executions;
+	struct wire_list values;
+};
+
 /* recorder_result - What the recorder did, and what it cost. run_ns: 0 where the kernel does not
  * report it. */
 struct wire_recorder_result {
@@ -858,6 +875,7 @@ enum wire_block {
 	BLOCK_THREADS,
 	BLOCK_WAITS,
 	BLOCK_EXECUTIONS,
+	BLOCK_EXECUTION_COUNTS,
 };
 
 #endif

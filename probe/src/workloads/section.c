@@ -5,7 +5,6 @@
  * BPF programs time the executions (section/). A SCHED_OTHER thread reads the rows of those that
  * are kept, and sends them; all are counted by how long they took.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,23 +15,25 @@
 #include "activations/bins.h"
 #include "activations/lock_groups.h"
 #include "activations/thread_names.h"
-#include "bpf/kernel_btf.h"
+#include "benchmark/counters.h"
 #include "clock.h"
 #include "recorder/flight.h"
 #include "section/floor.h"
 #include "section/section.h"
+#include "section_counters.h"
+#include "section_plan.h"
+#include "thread.h"
 #include "wire/block.h"
 #include "wire/send.h"
 #include "workload.h"
 
-/* Rows of a CPU, and bytes of all CPUs' rows together. */
-#define ROWS_MOST  (1u << 15)
-#define ROWS_LEAST (1u << 11)
-#define BYTES_MOST ((uint64_t)64 << 20)
 /* Rows that may be written to while they are read. */
 #define ROWS_GUARD 64u
 /* Rows are looked at this often: a CPU writes ROWS_MOST of them at 650,000 a second. */
 #define LOOK_MS 50
+/* The lowest real-time priority, for the thread that reads the rows: a CPU can write all of them
+ * while threads without one wait. */
+#define READING_PRIORITY 1
 /* Room that the blocks of one examination should find in the link. */
 #define BLOCKS_ROOM   (8u * WIRE_MAX_PAYLOAD)
 #define MOST_IN_BLOCK 4096u
@@ -58,16 +59,19 @@ struct section_reader {
 	int64_t before[WIRE_MOST_COLUMNS];
 	size_t length;
 	uint8_t data[WIRE_MAX_PAYLOAD];
+	/* Where events are counted: of the same rows. */
+	int64_t counts_before[WIRE_MOST_COLUMNS];
+	size_t counts_length;
+	uint8_t counts[WIRE_MAX_PAYLOAD];
 };
 
 struct section_workload {
 	struct sender *sender;
 	struct section section;
-	char begin[WIRE_LONGEST_PLACE + 1];
-	char end[WIRE_LONGEST_PLACE + 1];
-	char file[WIRE_LONGEST_PLACE + 1];
+	struct section_counters counters;
+	struct section_names names;
 	struct section_reader *readers; /* by CPU number */
-	struct thread_names names;
+	struct thread_names threads;
 	struct lock_groups locks;
 	uint64_t locks_lost;
 	uint64_t start_ns;
@@ -86,7 +90,27 @@ static void ship_block(struct section_workload *workload, uint16_t number)
 		return;
 	KEEP(workload->sender, executions, EXECUTIONS, .cpu = number, .count = reader->count,
 	     .first = reader->first, .data = {reader->data, (uint16_t)reader->length});
+	if (workload->counters.count)
+		KEEP(workload->sender, execution_counts, EXECUTION_COUNTS, .cpu = number,
+		     .count = reader->count, .first = reader->first,
+		     .data = {reader->counts, (uint16_t)reader->counts_length});
 	reader->count = 0;
+}
+
+/* put_counts - append the counts of a row to its CPU's block; returns whether one more fits */
+static bool put_counts(struct section_workload *workload, struct section_reader *reader,
+		       const struct section_row *row)
+{
+	int64_t columns[WIRE_MOST_COLUMNS] = {(int64_t)row->count_state};
+
+	if (!workload->counters.count)
+		return true;
+	for (size_t i = 0; i < WIRE_MOST_EXECUTION_COUNTS; i++)
+		columns[1 + i] = (int64_t)row->counts[i];
+	reader->counts_length += block_put(reader->counts + reader->counts_length,
+					   BLOCK_EXECUTION_COUNTS, columns, reader->counts_before);
+	return reader->counts_length + block_longest_row(BLOCK_EXECUTION_COUNTS) <=
+	       sender_block_limit(workload->sender);
 }
 
 /* put - append a row to its CPU's block */
@@ -94,6 +118,7 @@ static void put(struct section_workload *workload, uint16_t number, uint64_t ind
 		const struct section_row *row)
 {
 	struct section_reader *reader = &workload->readers[number];
+	bool has_room;
 	const int64_t columns[WIRE_MOST_COLUMNS] = {
 	    (int64_t)(row->begin_ns - workload->start_ns),
 	    (int64_t)row->duration_ns,
@@ -110,12 +135,14 @@ static void put(struct section_workload *workload, uint16_t number, uint64_t ind
 		ship_block(workload, number);
 	if (!reader->count) {
 		memset(reader->before, 0, sizeof(reader->before));
-		reader->length = 0;
+		memset(reader->counts_before, 0, sizeof(reader->counts_before));
+		reader->length = reader->counts_length = 0;
 		reader->first = index;
 	}
 	reader->length +=
 	    block_put(reader->data + reader->length, BLOCK_EXECUTIONS, columns, reader->before);
-	if (++reader->count == MOST_IN_BLOCK ||
+	has_room = put_counts(workload, reader, row);
+	if (++reader->count == MOST_IN_BLOCK || !has_room ||
 	    reader->length + block_longest_row(BLOCK_EXECUTIONS) >
 		sender_block_limit(workload->sender))
 		ship_block(workload, number);
@@ -152,7 +179,7 @@ static bool read_cpu(struct section_workload *workload, uint16_t number)
 		if (!sender_has_room(workload->sender, BLOCKS_ROOM))
 			return false;
 		put(workload, number, reader->next, &row);
-		thread_names_send(&workload->names, workload->sender, row.pid);
+		thread_names_send(&workload->threads, workload->sender, row.pid);
 		reader->seen++;
 	}
 	return true;
@@ -180,128 +207,6 @@ static void read_locks(struct section_workload *workload, uint16_t number)
 }
 
 /* ---------------------------------------------------------------- start */
-
-/* is_plain - whether a name is one that the kernel gives: a function or SYSTEM:TRACEPOINT */
-static bool is_plain(const char *name)
-{
-	if (!*name)
-		return false;
-	for (; *name; name++)
-		if (!isalnum((unsigned char)*name) && !strchr("_.:-", *name))
-			return false;
-	return true;
-}
-
-/* is_printed - whether a name of user code is of characters that names have */
-static bool is_printed(const char *name)
-{
-	for (; *name; name++)
-		if (!isgraph((unsigned char)*name))
-			return false;
-	return true;
-}
-
-/* take_places - copy the names of where a section begins and ends, and check them; false: they are
- * none */
-static bool take_places(struct section_workload *workload, const struct wire_section *asked)
-{
-	const char *begin = workload->begin, *end = workload->end;
-
-	if (!wire_copy_text(asked->begin, workload->begin, sizeof(workload->begin)) ||
-	    !wire_copy_text(asked->end, workload->end, sizeof(workload->end)) ||
-	    !wire_copy_text(asked->file, workload->file, sizeof(workload->file)))
-		return false;
-	if (asked->kind == SECTION_USER)
-		return *begin && *workload->file && is_printed(begin) && is_printed(end);
-	return is_plain(begin) && (asked->kind == SECTION_TRACEPOINTS) == is_plain(end);
-}
-
-/* find_argument - find an argument of a tracepoint by its name; returns 0, or an errno with the
- * text
- */
-static int find_argument(const char *tracepoint, struct wire_bytes name,
-			 struct kernel_argument *argument, char *text)
-{
-	const char *colon = strchr(tracepoint, ':');
-	char word[64];
-	int error;
-
-	if (!wire_copy_text(name, word, sizeof(word)) || !is_plain(word))
-		return fail(text, EINVAL, "no name of an argument");
-	error = kernel_btf_argument(colon ? colon + 1 : tracepoint, word, argument);
-	if (error == ESRCH)
-		return fail(text, error, "%s has no argument %s", tracepoint, word);
-	return error ? fail(text, error, "arguments are not known: no BTF of this kernel: %s",
-			    strerror(error))
-		     : 0;
-}
-
-/* take_arguments - find the arguments that pair a beginning with its end, and those that it must
- * have; returns 0, or an errno with the text */
-static int take_arguments(const struct section_plan *plan, const struct wire_section *asked,
-			  struct section_config *config, char *text)
-{
-	struct wire_list names = asked->arguments;
-	struct kernel_argument argument;
-	int error;
-
-	if (asked->arguments.count > SECTION_CONDITIONS ||
-	    asked->arguments.count != asked->values.count)
-		return fail(text, EINVAL, "more conditions than can be asked for");
-	if (asked->key == PAIRED_BY_ARGUMENT) {
-		error = find_argument(plan->begin, asked->begin_argument, &argument, text);
-		if (error)
-			return error;
-		config->begin_argument = argument.number;
-		error = find_argument(plan->end, asked->end_argument, &argument, text);
-		if (error)
-			return error;
-		config->end_argument = argument.number;
-	}
-	for (uint16_t i = 0; i < asked->arguments.count; i++) {
-		error = find_argument(plan->begin, wire_list_next_str(&names), &argument, text);
-		if (error)
-			return error;
-		config->conditions[i] = (struct section_condition){argument.number, argument.bytes,
-								   wire_list_u64(asked->values, i)};
-	}
-	config->condition_count = asked->arguments.count;
-	return 0;
-}
-
-/* take_plan - check the command; returns 0, or an errno with the text */
-static int take_plan(struct section_workload *workload, const struct wire_section *asked,
-		     struct section_plan *plan, char *text)
-{
-	struct section_config *config = &plan->config;
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-
-	*plan = (struct section_plan){
-	    .kind = asked->kind,
-	    .hook = asked->hook,
-	    .begin = workload->begin,
-	    .end = workload->end,
-	    .file = workload->file,
-	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
-	    .rows = ROWS_MOST,
-	    .config = {.tgid = asked->pid,
-		       .key = asked->key,
-		       .has_comm = asked->comm.length > 0,
-		       .keeps_locks = asked->locks},
-	};
-	while (plan->rows > ROWS_LEAST &&
-	       plan->rows * sizeof(struct section_row) * plan->cpu_limit > BYTES_MOST)
-		plan->rows /= 2;
-	if (!take_places(workload, asked))
-		return fail(text, EINVAL, "no name of a function or tracepoint");
-	if (!wire_copy_text(asked->comm, config->comm, sizeof(config->comm)))
-		return fail(text, EINVAL, "no name of a thread");
-#if defined(__x86_64__)
-	/* The call's return address is gone by then. */
-	config->return_pops = 8;
-#endif
-	return asked->kind == SECTION_TRACEPOINTS ? take_arguments(plan, asked, config, text) : 0;
-}
 
 /*
  * try_rate - count executions for a while, and choose how many are kept; returns 0, or an errno
@@ -358,23 +263,31 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 /* open_section - load the programs and find out how many executions come; returns 0, or an errno
  * with the text */
 static int open_section(struct section_workload *workload, const struct wire_section *asked,
-			struct wire_section_started *started, char *text)
+			const struct counter_set *set, struct wire_section_started *started,
+			char *text)
 {
 	struct section_plan plan;
-	int error = take_plan(workload, asked, &plan, text);
+	int error = section_plan_take(&workload->names, asked, &plan, text);
 
 	if (error)
 		return error;
+	if (set->count > WIRE_MOST_EXECUTION_COUNTS)
+		return fail(text, E2BIG, "at most %u events can be counted of each execution",
+			    WIRE_MOST_EXECUTION_COUNTS);
+	plan.config.counter_count = set->count;
 	error = section_open(&workload->section, &plan, text);
 	if (error)
 		return error;
 	workload->readers = calloc(plan.cpu_limit, sizeof(*workload->readers));
 	error = workload->readers && lock_groups_open(&workload->locks)
-		    ? try_rate(workload, asked, started, text)
+		    ? section_counters_open(&workload->counters, &workload->section, set, text)
 		    : fail(text, ENOMEM, "no memory for rows");
+	if (!error)
+		error = try_rate(workload, asked, started, text);
 	if (!error)
 		return 0;
 	section_close(&workload->section);
+	section_counters_close(&workload->counters);
 	lock_groups_close(&workload->locks);
 	free(workload->readers);
 	return error;
@@ -390,6 +303,13 @@ static void send_floor(struct section_workload *workload, bool after)
 	SEND(workload->sender, section_floor, SECTION_FLOOR, .after = after,
 	     .executions = floor.executions, .floor_ns = floor.floor_ns, .with_ns = floor.with_ns,
 	     .without_ns = floor.without_ns, .error = error, .text = wire_text(error ? text : ""));
+	if (floor.counted && !after) {
+		uint8_t room[8 * WIRE_MOST_EXECUTION_COUNTS];
+
+		SEND(workload->sender, floor_counts, FLOOR_COUNTS, .executions = floor.counted,
+		     .values = wire_list_of_u64(room, floor.counts,
+						workload->section.plan.config.counter_count));
+	}
 }
 
 static int start(struct workload *workload, const union wire_command *command)
@@ -406,7 +326,8 @@ static int start(struct workload *workload, const union wire_command *command)
 	workload->state = state;
 	error = asked->spool ? workload_spool(workload) : 0;
 	if (!error)
-		error = open_section(state, asked, &started, workload->text);
+		error = open_section(state, asked, workload->context.counters, &started,
+				     workload->text);
 	if (error) {
 		sender_unspool(sender);
 		free(state);
@@ -419,12 +340,14 @@ static int start(struct workload *workload, const union wire_command *command)
 	error = section_attach(&state->section, workload->text);
 	if (error) {
 		section_close(&state->section);
+		section_counters_close(&state->counters);
 		lock_groups_close(&state->locks);
 		free(state->readers);
 		sender_unspool(sender);
 		free(state);
 		return error;
 	}
+	thread_schedule(SCHED_FIFO, READING_PRIORITY);
 	state->start_ns = state->shipped_ns = clock_ns();
 	state->end_ns = state->start_ns + asked->duration_ns;
 	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++)
@@ -465,6 +388,7 @@ static void send_results(struct section_workload *workload)
 
 static void end(struct section_workload *workload)
 {
+	thread_schedule(SCHED_OTHER, 0);
 	send_floor(workload, true);
 	for (uint16_t i = 0; i < workload->section.plan.cpu_limit; i++)
 		ship_block(workload, i);
@@ -478,6 +402,7 @@ static void end(struct section_workload *workload)
 			  workload->locks_lost);
 	send_results(workload);
 	section_close(&workload->section);
+	section_counters_close(&workload->counters);
 	workload_send_result(workload->sender);
 	lock_groups_close(&workload->locks);
 	free(workload->readers);

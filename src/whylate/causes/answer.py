@@ -435,6 +435,11 @@ def _idle_exits(facts: Sequence[Fact]) -> dict[int, int]:
 
 def _why_not(manifest: Manifest, late: _Late) -> str | None:
     report = manifest.recorder
+    if manifest.section is not None:
+        return (
+            "no windows are recorded of a section: whylate report has the classes of executions "
+            "that took longer"
+        )
     if report is None:
         return (
             "nothing was recorded beside the samples (--no-recorder, or a recording of an older "

@@ -61,8 +61,7 @@ class _Verbs(LazyVerbs):
 def whylate(ctx: click.Context) -> None:
     """How late is a Linux board, and why?
 
-    whylate measures the wakeup latency of real-time threads and accounts for
-    every activation: expected = seen + overrun + dropped.
+    Every activation is accounted for: expected = seen + overrun + dropped.
 
     \b
       whylate measure --for 20s --load memory --require 'p99.9<100us'

@@ -7,11 +7,12 @@ from functools import partial
 
 import click
 
-from whylate.cli.option_groups import Heading, option_under
+from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION, REQUIREMENT
 from whylate.cli.report.latencies import show, show_several
 from whylate.cli.report.outcomes import show_single
-from whylate.cli.run_options import RunOptions, make_runs, run_options
+from whylate.cli.run_options import RunOptions, counters_option, make_runs, run_options
+from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import Section
 from whylate.run.workloads.section import parse_place
 from whylate.wire.constants import MOST_ONE_IN
@@ -20,7 +21,7 @@ _what = option_under(Heading.WHAT)
 _recording = option_under(Heading.RECORDING)
 
 
-@click.command(name="section")
+@click.command(name="section", cls=GroupedCommand)
 @click.argument("section", metavar="SECTION")
 @_what("--for", "duration_ns", type=DURATION, default="20s", show_default=True,
        help="How long to measure.")  # fmt: skip
@@ -38,6 +39,7 @@ _recording = option_under(Heading.RECORDING)
             "[default: as many as can be kept]")  # fmt: skip
 @_recording("--locks", is_flag=True,
             help="Tell waits for locks in the section by lock and callers.")  # fmt: skip
+@counters_option
 @_recording("--spool", is_flag=True, help="Keep all rows on the board until the end.")
 @run_options
 def command(
@@ -49,6 +51,7 @@ def command(
     requirements: tuple[str, ...],
     hook: str,
     one_in: int | None,
+    counters: tuple[str, ...],
     locks: bool,
     spool: bool,
     options: RunOptions,
@@ -94,6 +97,7 @@ def command(
         comm=comm,
         pid=pid,
         one_in=one_in,
+        counters=[CounterPlan(name) for name in dict.fromkeys(counters)],
     )
     outcomes = make_runs(workload, options)
     if len(outcomes) == 1:

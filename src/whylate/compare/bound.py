@@ -12,6 +12,7 @@ import msgspec
 from whylate.compare.extrapolation import Extrapolation, extrapolate
 from whylate.compare.runs import Run, describe_run, differing, twice_there
 from whylate.quantities import format_count, format_seconds_down, format_short_ns
+from whylate.recording.errors import LackingError
 from whylate.recording.reader import open_recording
 from whylate.stats.run.cpu_series import observed_s
 from whylate.stats.run.episodes import episode_starts
@@ -145,6 +146,11 @@ def _too_short(seen: Sequence[_Seen]) -> str | None:
 def _seen(directory: Path, above_ns: int | None, *, with_tail: bool) -> _Seen:
     """Look at a run; above_ns None: the largest latency of all runs, above which there is none."""
     recording = open_recording(directory)
+    if not recording.manifest.has_all_rows:
+        raise LackingError(
+            f"{directory} has rows of some executions only: how often something comes takes all of "
+            "them, measure with --one-in 1"
+        )
     run = describe_run(directory, recording.manifest)
     # They decide how often something is late: rates of unlike runs have no mean.
     conditions = {name: run.beside[name] for name in ("board", "load", "CPUs", "priority")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
@@ -35,7 +36,7 @@ from whylate.recording.recorder.windows import windows_writer
 from whylate.recording.store import journal as journal_file
 from whylate.recording.store.journal import OPENING, Closing, Opening, read_batches, read_journal
 from whylate.recording.store.repetitions import write_repetitions
-from whylate.recording.store.samples import samples_writer
+from whylate.recording.store.samples import SamplesWriter, samples_writer
 from whylate.recording.waits import WaitReport
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.wire.frame import FrameCounts
@@ -84,14 +85,22 @@ def _decoder(directory: Path, opening: Opening, files: contextlib.ExitStack) -> 
     plan = opening.plan
     sink, recorder = None, None
     if plan.activations is not None:
-        app = not plan.is_scheduled
-        sink = files.enter_context(samples_writer(directory, app=app, parts=plan.has_parts)).rows
+        sink = files.enter_context(_samples_writer(directory, plan)).rows
     if plan.recorder is not None:
         windows = files.enter_context(windows_writer(directory))
         machine = {"armv7": "armv7l"}.get(opening.probe_arch, opening.probe_arch)
         names = read_names(directory / journal_file.NAME)
         recorder = WindowAssembler(windows, names, machine)
     return JournalDecoder(opening, sink, recorder)
+
+
+def _samples_writer(directory: Path, plan: RunPlan) -> AbstractContextManager[SamplesWriter]:
+    return samples_writer(
+        directory,
+        app=not plan.is_scheduled,
+        parts=plan.has_parts,
+        counters=plan.row_counters,
+    )
 
 
 def _opening(directory: Path) -> Opening:

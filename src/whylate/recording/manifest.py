@@ -330,6 +330,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: Of the section workload.
     section: SectionReport | None = None
 
+    @property
+    def has_all_rows(self) -> bool:
+        """Whether all that was seen has a row: of a section only some executions may have one."""
+        return self.section is None or self.section.one_in == 1
+
     def __post_init__(self) -> None:
         """Raise ValueError for a manifest that contradicts itself."""
         turns = len(self.plan.benchmark.order) if self.plan.benchmark is not None else 0

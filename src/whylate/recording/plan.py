@@ -83,6 +83,11 @@ class RunPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return self.activations is not None and self.activations.has_parts
 
     @property
+    def row_counters(self) -> list[str]:
+        """The events that are counted of each row, by their names."""
+        return self.activations.row_counters if self.activations is not None else []
+
+    @property
     def target(self) -> Target | None:
         """The program that is watched; None: none is."""
         return self.activations.target if self.activations is not None else None

@@ -72,7 +72,7 @@ class Recording:
         """What is known of each execution of a section; None of another workload."""
         if not self.manifest.plan.has_parts:
             return None
-        return ExecutionFile(self._samples_file()[0])
+        return ExecutionFile(self._samples_file()[0], tuple(self.manifest.plan.row_counters))
 
     def _samples_file(self) -> tuple[Path, ActivationWorkload]:
         activations = self.manifest.plan.activations

@@ -11,6 +11,7 @@ from msgspec import Meta
 from whylate.recording.bounds import Count, Cpu, Integer, TimeNs
 from whylate.recording.waits import WaitBin
 from whylate.wire.constants import (
+    MOST_EXECUTION_COUNTS,
     MOST_LOCK_GROUPS,
     MOST_ONE_IN,
     WAIT_BINS,
@@ -76,6 +77,19 @@ class SectionAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.entries == sum(parts)
 
 
+class CountAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Executions that are kept, by whether what was counted is their own.
+
+    own: have counts. refused: a counter was not on the CPU all the time, or an interrupt came
+    between a mark and its counters. shared: other threads ran on the CPU meanwhile, or the
+    execution ended on another one.
+    """
+
+    own: Count = 0
+    refused: Count = 0
+    shared: Count = 0
+
+
 class SectionFloor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How long an empty section takes by the same hook, before the run or after it.
 
@@ -112,7 +126,7 @@ class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     one_in: of so many executions one was drawn, and has a row. observed: what is known of threads
     in the section. tried: executions in tried_ns before the start. account None: the run broke
-    before its end.
+    before its end. counts: None where no event was counted.
     """
 
     hook: HookName
@@ -122,6 +136,9 @@ class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     tried: Count
     account: SectionAccount | None = None
     cpus: list[CpuBins] = []
+    counts: CountAccount | None = None
+    #: What is counted of an empty section, by event; none: not known.
+    hook_counts: Annotated[list[Count], Meta(max_length=MOST_EXECUTION_COUNTS)] = []
     #: Where they were asked for: waits for locks, in groups.
     locks: Annotated[list[LockReport], Meta(max_length=MOST_LOCK_GROUPS)] = []
     #: None where the run broke before.

@@ -29,7 +29,7 @@ from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import REPORT_S, WARM_UP_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
 from whylate.run.workloads import activation_rules
-from whylate.run.workloads.counters import start_counters
+from whylate.run.workloads.counters import naming, start_counters
 from whylate.wire.messages import Detach, LoadStart, Recorder, Setting, Stop
 
 #: A workload that has not ended this long after its time never will.
@@ -204,7 +204,9 @@ def _run_activations(run: Run, workload: ActivationWorkload) -> None:
     start_counters(run.client, workload.counters)
     # Last: what starting the recorder hits is not of the run.
     start_hits(run.client, run.plan)
-    run.client.call(activation_rules(workload).start(workload, run.plan.measured_cpus), START_S)
+    with naming(workload.counters):
+        start = activation_rules(workload).start(workload, run.plan.measured_cpus)
+        run.client.call(start, START_S)
     started = reported = time.monotonic()
     deadline = started + workload.duration_ns / 1e9 + OVERTIME_S
     sent = 0

@@ -42,7 +42,7 @@ from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
 from whylate.run.workloads import rules
-from whylate.run.workloads.counters import counters_command
+from whylate.run.workloads.counters import counters_command, naming
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (
     Accounting,
@@ -273,7 +273,8 @@ def _follow(
         refuse_uncounted(reader.answers(script.hits))
         # The file may have been read far ahead.
         run.client.enter(measuring_budget(run.plan))
-        reader.answers(script.workload)
+        with naming(run.plan.workload.counters):
+            reader.answers(script.workload)
         run.observer.step(Step.MEASURE)
         while not run.ended and not run.interrupted:
             if reader.step() is None:

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.quantities import format_count
 from whylate.recording.imported.executions.marks import Marks, pair_marks
 from whylate.recording.imported.executions.model import (
     COUNTERS,
@@ -29,6 +30,11 @@ from whylate.stats.executions.peak import find_peak
 #: Executions that are listed one by one.
 MOST_LISTED = 1000
 _CLASSES_TAKE = "classes take counters of cycles, instructions and stalls of the instruction side"
+_EVIDENCE = {
+    "cycles": "cycles",
+    "instructions": "instructions",
+    "instruction stalls": "stalls of the instruction side",
+}
 #: So many rows that rise in every counter are taken for running totals.
 _LEAST_RISING = 3
 
@@ -117,7 +123,9 @@ class Counted:
     """Executions, one a row: of marks the differences.
 
     columns: of numbers, without times. values: by name, shape (n,). places: of each, shape (n,);
-    None where there is none. classes: int8, shape (n,), places in CLASSES; None: not known.
+    None where there is none. classes: int8, shape (n,), places in class_names; None: not known.
+    cpus, numbers: of executions of a section, int64, shape (n,): where each ended, and its number
+    there; None: its number is that of its row.
     """
 
     columns: tuple[Column, ...]
@@ -127,6 +135,9 @@ class Counted:
     classes: NDArray[np.int8] | None
     no_classes: str | None
     evidence: dict[str, str]
+    class_names: tuple[str, ...] = tuple(map(str, CLASSES))
+    cpus: NDArray[np.int64] | None = None
+    numbers: NDArray[np.int64] | None = None
 
     @property
     def n(self) -> int:
@@ -138,6 +149,14 @@ class Counted:
         """What lines are fitted to: cycles, else a duration."""
         by_role = {column.role: column for column in reversed(self.columns)}
         return by_role.get("cycles") or by_role.get("duration")
+
+
+def row_text(counted: Counted, row: int) -> str:
+    """Say which execution a row is."""
+    if counted.cpus is None or counted.numbers is None:
+        return f"execution {format_count(row + 1)}"
+    number = format_count(int(counted.numbers[row]))
+    return f"execution {number} that ended on CPU {counted.cpus[row]}"
 
 
 def count_executions(executions: Executions, source: str) -> Counted:
@@ -170,25 +189,34 @@ def _classes(
     columns: Sequence[Column], values: dict[str, Floats]
 ) -> tuple[NDArray[np.int8] | None, str | None, dict[str, str]]:
     """Return the classes, why there are none, and the columns that they rest on."""
-    names: dict[str, str] = {}
-    for column in columns:
-        names.setdefault(column.role, column.name)
-    needed = {"cycles": "cycles", "instructions": "instructions",
-              "instruction stalls": "stalls of the instruction side"}  # fmt: skip
-    missing = [text for role, text in needed.items() if role not in names]
-    if missing:
-        return None, f"{_CLASSES_TAKE}; there is none of {' and of '.join(missing)}", {}
-    cycles, instructions, stalls = (values[names[role]] for role in needed)
+    evidence = evidence_of(columns)
+    missing = missing_evidence(evidence)
+    if missing is not None:
+        return None, missing, {}
+    cycles, instructions, stalls = (values[name] for name in evidence.values())
     if cycles.size < LEAST_EXECUTIONS:
         return None, (f"classes take {LEAST_EXECUTIONS} executions, for the others show what is "
                       f"typical; there are {cycles.size}"), {}  # fmt: skip
-    evidence = {role.replace(" ", "_"): names[role] for role in needed}
     return classify_executions(cycles, instructions, stalls), None, evidence
+
+
+def evidence_of(columns: Sequence[Column]) -> dict[str, str]:
+    """Return what the rule of classes asks for, in its order, and the first column that has it."""
+    names: dict[str, str] = {}
+    for column in columns:
+        names.setdefault(column.role, column.name)
+    return {role.replace(" ", "_"): names[role] for role in _EVIDENCE if role in names}
+
+
+def missing_evidence(evidence: dict[str, str]) -> str | None:
+    """Say what the rule of classes lacks; None: nothing."""
+    missing = [text for role, text in _EVIDENCE.items() if role.replace(" ", "_") not in evidence]
+    return f"{_CLASSES_TAKE}; there is none of {' and of '.join(missing)}" if missing else None
 
 
 def summarize_executions(imported: ImportedRecording, counted: Counted) -> ExecutionsSummary:
     """Return everything that is printed of executions."""
-    marks, fits = counted.marks, _fits(counted)
+    marks, fits = counted.marks, fit_lines(counted)
     classes = None
     if counted.classes is not None:
         counts = np.bincount(counted.classes, minlength=len(CLASSES)).tolist()
@@ -199,7 +227,9 @@ def summarize_executions(imported: ImportedRecording, counted: Counted) -> Execu
         executions=counted.n,
         rows=counted.n if marks is None else 2 * counted.n,
         marks=None if marks is None else MarkPlaces(marks.first, marks.second),
-        counters=[_figures(column, counted.values[column.name]) for column in counted.columns],
+        counters=[
+            counter_figures(column, counted.values[column.name]) for column in counted.columns
+        ],
         fits=fits,
         classes=classes,
         no_classes=counted.no_classes,
@@ -209,7 +239,8 @@ def summarize_executions(imported: ImportedRecording, counted: Counted) -> Execu
     )
 
 
-def _figures(column: Column, values: Floats) -> CounterFigures:
+def counter_figures(column: Column, values: Floats) -> CounterFigures:
+    """Return the figures of a column; values: shape (n,), n at least 1."""
     peak = find_peak(values)
     largest = float(values.max())
     frequent, no_ratio = (None, peak) if isinstance(peak, str) else (peak, None)
@@ -222,7 +253,8 @@ def _figures(column: Column, values: Floats) -> CounterFigures:
     )  # fmt: skip
 
 
-def _fits(counted: Counted) -> list[FittedLine]:
+def fit_lines(counted: Counted) -> list[FittedLine]:
+    """Fit cycles, or else the duration, to each counter."""
     dependent = counted.dependent
     if dependent is None:
         return []

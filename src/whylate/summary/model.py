@@ -11,6 +11,7 @@ from whylate.recording.manifest import CrashReport, HitReport, LoadReport
 from whylate.recording.plan import FaultPlan
 from whylate.recording.sections import SectionAccount, SectionFloor
 from whylate.recording.workloads.app import Target
+from whylate.summary.executions import CounterFigures, FittedLine
 
 #: The quantiles that are printed and that requirements may name.
 QUANTILES = {
@@ -173,6 +174,25 @@ class LongerFigures(msgspec.Struct, frozen=True):
     not_observed: list[str]
 
 
+class SectionCounters(msgspec.Struct, frozen=True):
+    """What was counted between the marks of executions of a section.
+
+    own: executions that have counts; refused, shared: that have none (whylate.recording.sections).
+    counters, fits: of executions that have; of very many, of some that were drawn at random.
+    classes: of longer executions without a class by time, by counters; None: no_classes says why.
+    hooks: by counter, the median of an empty section, which counts include; None: not known.
+    """
+
+    own: int
+    refused: int
+    shared: int
+    counters: list[CounterFigures]
+    fits: list[FittedLine]
+    classes: dict[str, int] | None
+    no_classes: str | None
+    hooks: dict[str, int] | None
+
+
 class LockFigures(msgspec.Struct, frozen=True):
     """Waits for locks in a section that have the same callers.
 
@@ -208,6 +228,8 @@ class SectionFigures(msgspec.Struct, frozen=True):
     floor_after: SectionFloor | None = None
     #: None where no execution has a row.
     longer: LongerFigures | None = None
+    #: None where no event was counted.
+    counters: SectionCounters | None = None
 
 
 class AddedFigure(msgspec.Struct, frozen=True):

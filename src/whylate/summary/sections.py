@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whylate.quantities import format_count, format_ns, format_percent
 from whylate.recording.manifest import Manifest
-from whylate.recording.sections import PartName
+from whylate.recording.sections import PartName, SectionReport
 from whylate.recording.store.executions import ExecutionFile, Executions
 from whylate.recording.waits import bin_edges
-from whylate.stats.executions.parts import TIMES, ExecutionClass, Times, classify
+from whylate.stats.executions.parts import TIMES, ExecutionClass, Times, classify, find_classes
+from whylate.summary.executions import Counted
 from whylate.summary.locks import lock_figures
 from whylate.summary.model import (
     Caution,
@@ -22,6 +24,7 @@ from whylate.summary.model import (
     LongerFigures,
     SectionFigures,
 )
+from whylate.summary.section_counters import count_section, section_counters
 
 #: The parts that are times, and what each is called; what each takes to be observed.
 _CLASSES: dict[str, tuple[str, PartName]] = {
@@ -30,6 +33,11 @@ _CLASSES: dict[str, tuple[str, PartName]] = {
     "slept_ns": ("asleep", "switches"),
     "lock_ns": ("waiting for a lock", "locks"),
 }
+
+
+_UNFOLLOWED = (
+    "No switch of threads was observed: counts are of whatever ran on the CPU between the marks."
+)
 
 
 def section_figures(
@@ -43,9 +51,12 @@ def section_figures(
     if report is None:
         return None
     bins = [cpu.bins[-1].bin for cpu in report.cpus]
-    longer = None
+    longer = counters = None
     if executions is not None and median_ns is not None:
-        longer = _longer(report.observed, executions, TIMES * median_ns, manifest.plan.seed)
+        split = _split(report, executions, TIMES * median_ns, manifest.plan.seed)
+        longer = _longer(report.observed, split)
+        if executions.counters:
+            counters = section_counters(report, executions, _count(split, executions))
     return SectionFigures(
         hook=report.hook,
         one_in=report.one_in,
@@ -55,17 +66,67 @@ def section_figures(
         floor_before=report.floor_before,
         floor_after=report.floor_after,
         longer=longer,
+        counters=counters,
     )
 
 
-def _longer(
-    observed: Sequence[PartName], executions: ExecutionFile, above_ns: int, seed: int
-) -> LongerFigures:
-    """Return why executions took longer than above_ns; raises RecordingError."""
-    longer, others, count = executions.split(above_ns, seed)
-    columns = [name for name, (_, part) in _CLASSES.items() if part in observed]
-    names = [_CLASSES[name][0] for name in columns]
-    classes = classify(_times(longer, columns), _times(others, columns), names, seed)
+def count_executions_of(
+    manifest: Manifest, executions: ExecutionFile | None, summary: SectionFigures | None
+) -> Counted | None:
+    """Return executions with counts, one by one, as a summary is of them; None: there is none."""
+    report = manifest.section
+    if (
+        report is None
+        or executions is None
+        or summary is None
+        or summary.counters is None
+        or summary.longer is None
+    ):
+        return None
+    split = _split(report, executions, summary.longer.above_ns, manifest.plan.seed)
+    return _count(split, executions)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Executions that took longer than above_ns, and others, some of `count`.
+
+    columns: the parts that were observed.
+    """
+
+    above_ns: int
+    seed: int
+    longer: Executions
+    others: Executions
+    count: int
+    columns: Sequence[str]
+
+    def times(self) -> tuple[Times, Times]:
+        """Return both with their parts."""
+        return _times(self.longer, self.columns), _times(self.others, self.columns)
+
+
+def _split(report: SectionReport, executions: ExecutionFile, above_ns: int, seed: int) -> _Split:
+    """Return executions by whether they took longer; raises RecordingError."""
+    columns = [name for name, (_, part) in _CLASSES.items() if part in report.observed]
+    return _Split(above_ns, seed, *executions.split(above_ns, seed), columns)
+
+
+def _count(split: _Split, executions: ExecutionFile) -> Counted | None:
+    longer, others = split.times()
+    own_code = np.zeros(longer.duration_ns.size, np.bool_)
+    if others.duration_ns.size:
+        own_code = find_classes(longer, others) == len(split.columns)
+    return count_section(
+        executions.counters, split.longer, split.others, split.count, own_code, split.seed
+    )
+
+
+def _longer(observed: Sequence[PartName], split: _Split) -> LongerFigures:
+    """Return why executions took longer."""
+    longer, others, count, above_ns = split.longer, split.others, split.count, split.above_ns
+    names = [_CLASSES[name][0] for name in split.columns]
+    classes = classify(*split.times(), names, split.seed)
     mean_ns = float(others.duration_ns.mean()) if others.duration_ns.size else 0.0
     return LongerFigures(
         above_ns=above_ns,
@@ -117,8 +178,17 @@ def without_all_rows(section: SectionFigures | None) -> Exceedance | None:
     return Exceedance(None, None, None, None, None, None, reason)
 
 
+def _is_unfollowed(section: SectionFigures) -> bool:
+    """Whether executions have counts, and nothing says which thread was on the CPU."""
+    if section.counters is None or section.longer is None:
+        return False
+    return section.counters.own > 0 and "switches" in section.longer.not_observed
+
+
 def section_cautions(section: SectionFigures | None) -> Iterator[Caution]:
     """Yield what leaves executions of a section without a duration."""
+    if section is not None and _is_unfollowed(section):
+        yield Caution("section", _UNFOLLOWED)
     account = section.account if section is not None else None
     if account is None or not account.entries:
         return

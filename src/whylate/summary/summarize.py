@@ -71,7 +71,12 @@ def summarize(
     assessment = assess(manifest, series)
     until = manifest.plan.until
     evidence = Evidence(
-        together, series, of_episodes, assessment, until.limit_ns if until is not None else None
+        together,
+        series,
+        of_episodes,
+        assessment,
+        until.limit_ns if until is not None else None,
+        manifest.has_all_rows,
     )
     start_ns = min((account.start_ns for account in manifest.cpus), default=0)
     end_ns = max((account.end_ns for account in manifest.cpus), default=0)

@@ -25,7 +25,7 @@ class Evidence:
     """What requirements are judged by: figures and samples of all CPUs together.
 
     index: the extremal index of episodes. until_ns: the run was to end once
-    the rate of latencies above it was bounded.
+    the rate of latencies above it was bounded. has_all_rows: none that was seen is left out.
     """
 
     together: Figures
@@ -33,6 +33,7 @@ class Evidence:
     index: ExtremalIndex | None
     assessment: Assessment
     until_ns: int | None = None
+    has_all_rows: bool = True
 
 
 def judge(demand: Demand, evidence: Evidence) -> Requirement:
@@ -48,6 +49,11 @@ def judge(demand: Demand, evidence: Evidence) -> Requirement:
         verdict, why = _maximum(demand, evidence)
     else:
         verdict, why = _quantile(demand, evidence.together.latency_ns[demand.statistic])
+    of_rare = isinstance(demand, RateLimit) or demand.statistic == "max"
+    if of_rare and verdict != "fail" and not evidence.has_all_rows:
+        return Requirement(
+            demand.text, "no verdict", "Only some executions have a row: measure with --one-in 1."
+        )
     trust = evidence.assessment.trust
     if trust.verdict != "ok":
         of_maximum = isinstance(demand, LatencyLimit) and demand.statistic == "max"

@@ -27,13 +27,15 @@ class Threads:
     """Whose the activations of a block are, and what made them due.
 
     pid: int32, shape (n,). due_ns: int64, shape (n,), in any order. origin: int8, shape (n,), an
-    index into ORIGINS. parts: of executions, int64, shape (n, len(PARTS)).
+    index into ORIGINS. parts: of executions, int64, shape (n, len(PARTS)). counts: of executions
+    with counters, int64, shape (n, counters), negative where there is none.
     """
 
     pid: NDArray[np.int32]
     due_ns: NDArray[np.int64]
     origin: NDArray[np.int8]
     parts: NDArray[np.int64] | None = None
+    counts: NDArray[np.int64] | None = None
 
 
 def decode_app_samples(block: Samples) -> Rows:

@@ -91,6 +91,8 @@ LONGEST_PLACE = 1_023
 MOST_LOCK_GROUPS = 256
 #: Conditions on the beginning of a section.
 MOST_CONDITIONS = 4
+#: Events that are counted of each execution of a section.
+MOST_EXECUTION_COUNTS = 4
 #: Of so many executions of a section at most one is drawn.
 MOST_ONE_IN = 16_777_216
 #: A stage of an activation that was not seen.
@@ -163,6 +165,14 @@ class ExecutionFlag(IntFlag):
 
     DRAWN = 1
     MOVED = 2
+
+
+class CountState(IntEnum):
+    """Counts of an execution: its own, refused, or those of other threads too."""
+
+    OWN = 0
+    REFUSED = 1
+    SHARED = 2
 
 
 class ExecutionPart(IntFlag):
@@ -409,6 +419,13 @@ BLOCKS = {
         "plain",
         "plain",
         "plain",
+        "plain",
+        "plain",
+        "plain",
+        "plain",
+        "plain",
+    ),
+    "execution_counts": (
         "plain",
         "plain",
         "plain",

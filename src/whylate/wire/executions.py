@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from whylate.wire.app_samples import MAX_PID, Threads
 from whylate.wire.blocks import INT64_MAX, decode_numbers, decode_rows
 from whylate.wire.codec import WireError
-from whylate.wire.constants import HIGHEST_CPU, WAIT_BINS, ExecutionFlag
-from whylate.wire.messages import ExecutionBins, Executions
+from whylate.wire.constants import HIGHEST_CPU, WAIT_BINS, CountState, ExecutionFlag
+from whylate.wire.messages import ExecutionBins, ExecutionCounts, Executions
 from whylate.wire.samples import Rows
 
+#: Stands for a count that an execution does not have.
+NO_COUNT = -1
 _FLAGS = int(ExecutionFlag.DRAWN | ExecutionFlag.MOVED)
 
 
@@ -62,6 +64,37 @@ def decode_executions(block: Executions, start_ns: int) -> ExecutionRows:
         threads=Threads(pid.astype(np.int32), began_ns, np.zeros(block.count, np.int8), parts),
         flags=flags.astype(np.uint8),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What was counted of executions.
+
+    values: int64, shape (n, counters), NO_COUNT throughout a row without counts. state: int64,
+    shape (n,), CountState.
+    """
+
+    values: NDArray[np.int64]
+    state: NDArray[np.int64]
+
+
+def decode_counts(block: ExecutionCounts, counters: int) -> Counts:
+    """Return the counts of a block of executions.
+
+    counters: events that are counted. Raises WireError for data that is not just so many, for a
+    count that cannot be, and for one that was not asked for.
+    """
+    table = decode_rows(decode_numbers(block.data), block.count, "execution_counts")
+    state, values = table[:, 0], table[:, 1:]
+    if (
+        (table < 0).any()
+        or (state > max(CountState)).any()
+        or values[:, counters:].any()
+        or values[state != CountState.OWN].any()
+    ):
+        raise WireError("counts that cannot be")
+    own = (state == CountState.OWN)[:, np.newaxis]
+    return Counts(np.where(own, values[:, :counters], NO_COUNT), state)
 
 
 def decode_bins(message: ExecutionBins) -> list[tuple[int, int]]:

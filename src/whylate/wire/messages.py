@@ -810,6 +810,26 @@ class SectionResult(
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutionCounts(
+    Message, kind=132, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
+):
+    """Counts of the executions of the last block of that CPU; `data`: a block execution_counts."""
+
+    cpu: U16
+    count: U16
+    first: U64
+    data: Blob
+
+
+@dataclass(frozen=True, slots=True)
+class FloorCounts(Message, kind=133, ranges={"values": (0, 9_223_372_036_854_775_807)}):
+    """Counts of an empty section before the run: the medians of so many executions."""
+
+    executions: U32
+    values: ListU64
+
+
+@dataclass(frozen=True, slots=True)
 class RecorderResult(
     Message,
     kind=84,
@@ -1222,6 +1242,8 @@ MESSAGES: dict[int, type[Message]] = {
         Executions,
         ExecutionBins,
         SectionResult,
+        ExecutionCounts,
+        FloorCounts,
         RecorderResult,
         Symbols,
         BuildId,

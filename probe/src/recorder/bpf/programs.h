@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 b634eb2780e4f437473b47459f1abf9e8a67b3628eb5f64df723ae07d9c41e99 */
+/* sources: sha256 04ca088ab6a04447bbac1a7bc28a0307d5cfe80950515512cc0876d5712559e6 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -10,6 +10,7 @@
 #ifndef WHYLATE_SECTION_BPF_EXECUTION_H
 #define WHYLATE_SECTION_BPF_EXECUTION_H
 
+#include "counts.h"
 #include "owner.h"
 
 /* place_of - where on the stack, as a number: a pointer becomes one through memory */
@@ -102,12 +103,20 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 	frame->level = cpu->level;
 	frame->parts = owner->parts;
 	frame->is_drawn = cpu->one_in < 2 || bpf_get_prandom_u32() % (__u32)cpu->one_in == 0;
+	if (wanted.counter_count) {
+		frame->switches = owner->switches;
+		read_counts(&frame->counts);
+	}
 	/* Last, so that what it took to begin is no part of the duration. */
 	frame->begin_ns = bpf_ktime_get_ns();
 	/* An interrupt that ended meanwhile is none of it either. */
 	if (unlikely(owner->parts.interrupted_ns != frame->parts.interrupted_ns) &&
-	    owner->interrupt_ns <= frame->begin_ns)
+	    owner->interrupt_ns <= frame->begin_ns) {
 		frame->parts.interrupted_ns = owner->parts.interrupted_ns;
+		/* Its counts may be in. */
+		if (wanted.counter_count)
+			frame->counts.paused_ns = SECTION_REFUSED;
+	}
 	release(owner, key, depth + 1);
 }
 
@@ -131,7 +140,7 @@ ALWAYS_INLINE __u32 bin_of(__u64 ns)
 
 ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *owner,
 			const struct section_frame *frame, __u64 now, __u64 pid_tgid,
-			bool has_moved)
+			bool has_moved, struct section_counts *ended)
 {
 	struct section_row *row = (void *)(cpu + 1);
 	__u64 number = __sync_fetch_and_add(&cpu->rows, 1);
@@ -155,10 +164,15 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *own
 		if (others_ns + row->parts.interrupted_ns > row->duration_ns)
 			row->parts.interrupted_ns =
 			    row->duration_ns - min(others_ns, row->duration_ns);
+		if (wanted.counter_count)
+			ended->paused_ns = SECTION_REFUSED;
 	}
 	row->pid = pid_tgid;
 	row->begin_cpu = frame->cpu;
 	row->flags = (frame->is_drawn ? EXECUTION_DRAWN : 0) | (has_moved ? EXECUTION_MOVED : 0);
+	if (wanted.counter_count)
+		keep_counts(row, &frame->counts, ended,
+			    has_moved || owner->switches != frame->switches);
 	/* The probe sees it after the rest, on every architecture. */
 	__sync_lock_test_and_set(&row->number, number + 1);
 }
@@ -177,11 +191,16 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 {
 	struct section_cpu *cpu = cpu_here();
 	struct section_frame *frame = 0;
+	struct section_counts ended;
 	struct section_owner *owner;
 	__u64 depth, top, here;
 	bool is_busy = 0;
 	__u32 bin;
 
+	/* In memory throughout, of which nothing is read where nothing is counted. */
+	escape(&ended);
+	if (wanted.counter_count)
+		read_counts(&ended);
 	if (!cpu)
 		return;
 	owner = lock_owner(key, 0, &is_busy);
@@ -217,7 +236,8 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	if (bin < WIRE_WAIT_BINS)
 		count(&cpu->bins[bin], 1);
 	if (frame->is_drawn || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns))
-		keep(cpu, owner, frame, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id());
+		keep(cpu, owner, frame, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id(),
+		     &ended);
 	release(owner, key, depth);
 }
 

@@ -14,6 +14,7 @@ enum section_place {
 	AT_SECTION_CPUS,
 	AT_SECTION_OWNERS,
 	AT_SECTION_CONFIG,
+	AT_SECTION_EVENTS,
 };
 
 /* Executions of one owner that have begun and not ended, one within the other. */
@@ -53,6 +54,7 @@ struct section_config {
 	struct section_condition conditions[SECTION_CONDITIONS];
 	/* The stack pointer at a return is this much above that at the entry. */
 	__u64 return_pops;
+	__u64 counter_count; /* events that are counted between the marks */
 };
 
 /* Levels of interrupts and softirqs, one within the other. */
@@ -66,6 +68,15 @@ struct section_parts {
 	__u64 lock_ns;	      /* it waited for a lock, running or asleep */
 	__u64 faults;	      /* page faults; no time */
 };
+
+/* Counters of a CPU, read at a mark. */
+struct section_counts {
+	__u64 values[WIRE_MOST_EXECUTION_COUNTS];
+	/* How long they were enabled and did not count, all together; SECTION_REFUSED. */
+	__u64 paused_ns;
+};
+
+#define SECTION_REFUSED (~0ull)
 
 /* Callers of a wait for a lock that are kept, the innermost first; 0 ends them. */
 #define SECTION_CALLERS 8u
@@ -89,6 +100,8 @@ struct section_frame {
 	__u16 is_drawn;
 	__u16 level;		    /* of interrupts, in which it runs */
 	struct section_parts parts; /* its owner's, when it began */
+	__u64 switches;		    /* its owner's, when it began */
+	struct section_counts counts;
 };
 
 /* Marks of an owner beside its key, and the number of its frames in use. */
@@ -106,6 +119,7 @@ struct section_owner {
 	__u64 interrupt_ns; /* when its last interrupt ended, and how long that took */
 	__u64 interrupt_took_ns;
 	__u64 sleeps;		   /* it was not runnable then */
+	__u64 switches;		   /* times that it left the CPU */
 	__u64 lock_ns;		   /* since when it waits for a lock; 0: it does not */
 	struct section_parts lock; /* its parts at that time */
 	struct section_lock wait;  /* of it, what is known then */
@@ -121,6 +135,9 @@ struct section_row {
 	__u32 pid;
 	__u16 begin_cpu;
 	__u16 flags; /* enum execution_flag */
+	/* Where events are counted: enum count_state, and what was counted. */
+	__u64 count_state;
+	__u64 counts[WIRE_MOST_EXECUTION_COUNTS];
 };
 
 /* A CPU, with its rows behind it. Counts are of what happened on it. */

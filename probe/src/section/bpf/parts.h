@@ -30,6 +30,7 @@ SECTION("tp_btf/sched_switch") int part_switch(__u64 *context)
 
 		owner->sleeps = state && !context[0];
 		owner->left_ns = now;
+		owner->switches++;
 	}
 	owner = in_section(next->pid);
 	if (owner && owner->left_ns) {

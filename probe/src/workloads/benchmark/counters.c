@@ -9,22 +9,41 @@
 
 #include "failure.h"
 
-int counters_open_event(const struct counter_event *event, pid_t thread, int cpu)
+static struct perf_event_attr attributes(const struct counter_event *event)
 {
-	struct perf_event_attr attr = {
+	return (struct perf_event_attr){
 	    .type = (uint32_t)event->type,
-	    .size = sizeof(attr),
+	    .size = sizeof(struct perf_event_attr),
 	    .config = event->config,
 	    .config1 = (uintptr_t)event->function,
 	    .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-	    .inherit = thread == 0,
 	    .exclude_kernel = (event->mode & COUNTER_NOT_KERNEL) != 0,
 	    .exclude_user = (event->mode & COUNTER_NOT_USER) != 0,
 	    .exclude_hv = (event->mode & COUNTER_NOT_HYPERVISOR) != 0,
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int open_event(struct perf_event_attr *attr, pid_t thread, int cpu, int leader)
+{
+	long fd = syscall(SYS_perf_event_open, attr, thread, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
+}
+
+int counters_open_event(const struct counter_event *event, pid_t thread, int cpu)
+{
+	struct perf_event_attr attr = attributes(event);
+
+	attr.inherit = thread == 0;
+	return open_event(&attr, thread, cpu, -1);
+}
+
+int counters_open_on_cpu(const struct counter_event *event, int cpu, int leader)
+{
+	struct perf_event_attr attr = attributes(event);
+
+	attr.pinned = attr.disabled = leader < 0;
+	return open_event(&attr, -1, cpu, leader);
 }
 
 int counters_open(struct counters *counters, const struct counter_set *set, pid_t thread,

@@ -43,6 +43,11 @@ struct counters {
  * wherever it runs (cpu -1), or of all threads (-1) on a CPU; returns the descriptor or -errno */
 int counters_open_event(const struct counter_event *event, pid_t thread, int cpu);
 
+/* counters_open_on_cpu - count an event of whatever runs on a CPU. leader: of the group, which is
+ * on the CPU as a whole or not at all; -1: this is the leader, which does not count until it is
+ * enabled, and is pinned. Returns the descriptor or -errno. */
+int counters_open_on_cpu(const struct counter_event *event, int cpu, int leader);
+
 /* counters_choose - check which events the host wants counted. Returns 0, or an errno with the
  * text: the index of the event that cannot be counted, or why none is. */
 int counters_choose(struct counter_set *set, const struct wire_counters *wanted, char *text);

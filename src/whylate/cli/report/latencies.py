@@ -82,6 +82,7 @@ def _write(
     """Summarise a recording and write its HTML page; raises RecordingError."""
     from whylate.causes.answer import explain_recording
     from whylate.report.page.latency import write_report
+    from whylate.summary.sections import count_executions_of
     from whylate.summary.summarize import summarize
     from whylate.summary.verdicts import overall
 
@@ -91,8 +92,9 @@ def _write(
     )
     page = page if page is not None else directory / "report.html"
     answer = explain_recording(recording)
+    counted = count_executions_of(recording.manifest, recording.executions, summary.section)
     with writing(page, RecordingError):
-        write_report(page, summary, recording.manifest, recording.series, answer)
+        write_report(page, summary, recording.manifest, recording.series, answer, counted)
     return summary, page, STATUS[overall(summary.requirements, summary.trust)], answer
 
 

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.store.parquet import parquet_errors
+from whylate.recording.store.samples import count_column
 from whylate.wire.app_samples import PARTS
+from whylate.wire.executions import NO_COUNT
 
 _COLUMNS = ("cpu", "activation", "due_ns", "latency_ns", "pid", *PARTS)
 _BATCH_ROWS = 1 << 17
@@ -26,6 +28,7 @@ class Executions:
 
     cpu, number, began_ns, duration_ns, pid: int64, shape (n,): the CPU on which it ended, its
     number there, when it began, how long it took, its thread. parts: int64, (n, len(PARTS)).
+    counts: int64, (n, counters), NO_COUNT where there is none.
     """
 
     cpu: NDArray[np.int64]
@@ -34,6 +37,7 @@ class Executions:
     duration_ns: NDArray[np.int64]
     pid: NDArray[np.int64]
     parts: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
     def part(self, name: str) -> NDArray[np.int64]:
         """Return a column of the parts by its name."""
@@ -43,9 +47,10 @@ class Executions:
 
 @dataclass(frozen=True)
 class ExecutionFile:
-    """The executions of a recording on disk."""
+    """The executions of a recording on disk. counters: events that were counted of each."""
 
     path: Path
+    counters: tuple[str, ...] = ()
 
     def split(self, limit_ns: int, seed: int) -> tuple[Executions, Executions, int]:
         """Return the executions that took longer than a limit, the others, and how many of those.
@@ -76,30 +81,36 @@ class ExecutionFile:
                 raise RecordingError(
                     f"{self.path} has more than {MOST_ROWS} executions above {limit_ns} ns"
                 )
-        return _executions(longer), _executions(others), count
+        width = len(self.counters)
+        return _executions(longer, width), _executions(others, width), count
 
     def _tables(self) -> Iterator[NDArray[np.int64]]:
-        """Yield rows of _COLUMNS, int64, some at a time; raises RecordingError."""
+        """Yield rows of _COLUMNS and of counts, int64, some at a time; raises RecordingError."""
         import pyarrow.parquet as pq
 
         with (
             parquet_errors(f"{self.path} is not a Parquet file that can be read"),
             pq.ParquetFile(self.path, pre_buffer=False) as file,
         ):
-            if not set(_COLUMNS) <= set(file.schema_arrow.names):
+            columns = [*_COLUMNS, *map(count_column, self.counters)]
+            if not set(columns) <= set(file.schema_arrow.names):
                 raise RecordingError(
                     f"{self.path} lacks columns of a section: it was changed after the recording"
                 )
-            for batch in file.iter_batches(_BATCH_ROWS, columns=list(_COLUMNS)):
-                yield np.column_stack([_column(batch, name) for name in _COLUMNS])
+            for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
+                yield np.column_stack([_column(batch, name) for name in columns])
 
 
 def _column(batch: Any, name: str) -> NDArray[np.int64]:
-    array: NDArray[np.int64] = batch.column(name).to_numpy(zero_copy_only=False).astype(np.int64)
+    column = batch.column(name)
+    if column.null_count:
+        column = column.fill_null(NO_COUNT)
+    array: NDArray[np.int64] = column.to_numpy(zero_copy_only=False).astype(np.int64)
     return array
 
 
-def _executions(tables: list[NDArray[np.int64]]) -> Executions:
-    table = np.concatenate(tables) if tables else np.empty((0, len(_COLUMNS)), np.int64)
+def _executions(tables: list[NDArray[np.int64]], counters: int) -> Executions:
+    width = len(_COLUMNS)
+    table = np.concatenate(tables) if tables else np.empty((0, width + counters), np.int64)
     cpu, number, began_ns, duration_ns, pid = table[:, :5].T
-    return Executions(cpu, number, began_ns, duration_ns, pid, table[:, 5:])
+    return Executions(cpu, number, began_ns, duration_ns, pid, table[:, 5:width], table[:, width:])

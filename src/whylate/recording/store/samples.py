@@ -5,7 +5,8 @@ waking_ns, switched_ns (int32, null where it was not seen). Activation i of a CP
 start_ns + i * interval_ns (manifest.json). Where a program's threads were watched, the file has the
 due times itself, in the columns due_ns (int64), pid (int32) and origin (string). An execution of a
 section has its duration as latency_ns, the time when it began as due_ns, and beside them the
-columns of whylate.wire.app_samples.PARTS (int64). Row groups follow each other in time; within one
+columns of whylate.wire.app_samples.PARTS (int64); and with counters a column count_NAME (int64) of
+each event, null where the execution has no counts. Row groups follow each other in time; within one
 the rows are sorted by CPU and activation.
 """
 
@@ -43,8 +44,17 @@ READ_STAGES = ["timer_ns", "switched_ns"]
 OWN_COLUMNS = ["due_ns", "pid", "origin"]
 
 
-def samples_schema(*, app: bool = False, parts: bool = False) -> Any:
-    """Return the Arrow schema of samples.parquet; app: of a program's threads, parts: a section."""
+def count_column(counter: str) -> str:
+    """Return the name of the column of an event that is counted."""
+    return f"count_{counter}"
+
+
+def samples_schema(*, app: bool = False, parts: bool = False, counters: Sequence[str] = ()) -> Any:
+    """Return the Arrow schema of samples.parquet.
+
+    app: of a program's threads. parts: of a section. counters: of events that are counted of each
+    row.
+    """
     import pyarrow as pa
 
     types: dict[str, Any] = {
@@ -62,17 +72,19 @@ def samples_schema(*, app: bool = False, parts: bool = False) -> Any:
         }
     if parts:
         types |= dict.fromkeys(PARTS, pa.int64())
-    return make_schema(types, nullable=frozenset(STAGES))
+    counts = [count_column(name) for name in counters]
+    types |= dict.fromkeys(counts, pa.int64())
+    return make_schema(types, nullable=frozenset((*STAGES, *counts)))
 
 
 @contextmanager
 def samples_writer(
-    directory: Path, *, app: bool = False, parts: bool = False
+    directory: Path, *, app: bool = False, parts: bool = False, counters: Sequence[str] = ()
 ) -> Iterator[SamplesWriter]:
     """Yield what writes samples.parquet, which appears when it is whole; raises OSError.
 
     app: the rows are of a program's threads, and each has its own due time. parts: they are
-    executions of a section.
+    executions of a section. counters: names of the events that are counted of each row.
     """
     # Consecutive indices, due times, and times that change little: differences are small numbers.
     delta = ["activation", "latency_ns", *STAGES, *(["due_ns"] if app else [])]
@@ -85,11 +97,12 @@ def samples_writer(
             *(PARTS if parts else []),
         ],
     }
+    schema = samples_schema(app=app, parts=parts, counters=counters)
     with (
-        parquet_writer(directory / NAME, samples_schema(app=app, parts=parts), **options) as file,
+        parquet_writer(directory / NAME, schema, **options) as file,
         ThreadPoolExecutor(1) as thread,
     ):
-        writer = SamplesWriter(file, thread, app=app, parts=parts)
+        writer = SamplesWriter(file, thread, app=app, parts=parts, counters=counters)
         yield writer
         writer.flush()
         writer.wait()
@@ -113,7 +126,13 @@ class SamplesWriter:
     """Writes rows as they come, a group at a time, while the next one is gathered."""
 
     def __init__(
-        self, file: Any, thread: ThreadPoolExecutor, *, app: bool, parts: bool = False
+        self,
+        file: Any,
+        thread: ThreadPoolExecutor,
+        *,
+        app: bool,
+        parts: bool = False,
+        counters: Sequence[str] = (),
     ) -> None:
         self._thread = thread
         self._writing: Future[None] | None = None
@@ -121,6 +140,7 @@ class SamplesWriter:
         self._rows = 0
         self._app = app
         self._parts = parts
+        self._counters = counters
         self._file = file
 
     def rows(
@@ -172,8 +192,9 @@ class SamplesWriter:
                 *_stage_columns(parts),
                 *(_own_columns(parts) if self._app else []),
                 *(_part_columns(parts) if self._parts else []),
+                *(_count_columns(parts) if self._counters else []),
             ],
-            schema=samples_schema(app=self._app, parts=self._parts),
+            schema=samples_schema(app=self._app, parts=self._parts, counters=self._counters),
         )
         self._file.write_table(table)
 
@@ -199,6 +220,15 @@ def _part_columns(parts: Sequence[_Part]) -> list[Any]:
     known = [part.threads.parts for part in parts if part.threads is not None]
     table = np.concatenate([each for each in known if each is not None])
     return [np.ascontiguousarray(table[:, index]) for index in range(len(PARTS))]
+
+
+def _count_columns(parts: Sequence[_Part]) -> list[Any]:
+    """Return the columns of the events that are counted: null where there is no count."""
+    import pyarrow as pa
+
+    known = [part.threads.counts for part in parts if part.threads is not None]
+    table = np.concatenate([counts for counts in known if counts is not None])
+    return [pa.array(column, pa.int64(), mask=column < 0) for column in table.T.copy()]
 
 
 def _stage_columns(parts: Sequence[_Part]) -> list[Any]:

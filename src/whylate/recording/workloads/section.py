@@ -9,8 +9,9 @@ from msgspec import Meta
 
 from whylate.recording.bounds import Integer, Small
 from whylate.recording.workloads.activations import ActivationWorkload
+from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.text import plain
-from whylate.wire.constants import MOST_CONDITIONS, MOST_ONE_IN
+from whylate.wire.constants import MOST_CONDITIONS, MOST_EXECUTION_COUNTS, MOST_ONE_IN
 
 Hook = Literal["best", "fentry", "kprobe"]
 
@@ -95,7 +96,8 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     """The executions of a piece of code; the code's callers decide when they are.
 
     comm, pid: of threads of that name, or of that process, alone. one_in: of so many executions one
-    is drawn and kept; None: as few are as can be kept.
+    is drawn and kept; None: as few are as can be kept. counters: events that are counted between
+    the marks of each execution.
     """
 
     place: KernelFunction | TracepointPair | UserCode
@@ -104,6 +106,15 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     comm: str | None = None
     pid: Small | None = None
     one_in: Annotated[int, Meta(ge=1, le=MOST_ONE_IN)] | None = None
+    counters: Annotated[list[CounterPlan], Meta(max_length=MOST_EXECUTION_COUNTS)] = msgspec.field(
+        default_factory=list
+    )
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for names of counters that make no columns."""
+        names = self.row_counters
+        if len(set(names)) < len(names) or any(not 0 < len(name) <= 80 for name in names):
+            raise ValueError("counters of a section without names of their own")
 
     @property
     def is_scheduled(self) -> bool:
@@ -114,6 +125,11 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     def has_parts(self) -> bool:
         """What the thread did meanwhile is known."""
         return True
+
+    @property
+    def row_counters(self) -> list[str]:
+        """They are of each execution."""
+        return [counter.name for counter in self.counters]
 
     @property
     def counted(self) -> str:
@@ -128,7 +144,7 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     @property
     def for_fewer(self) -> str:
         """Of all executions fewer can be kept."""
-        return "with --one-in"
+        return "with --one-in or --spool"
 
     @property
     def subject(self) -> str:

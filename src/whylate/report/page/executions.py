@@ -44,7 +44,7 @@ def render_executions(summary: ExecutionsSummary, counted: Counted) -> str:
         rows=[(name_text(row.name, row.unit), figure_cells(row)) for row in summary.counters],
         reasons=ratio_reasons(summary.counters),
         lines=[(line_text(fit), line_figures(fit)) for fit in summary.fits],
-        charts=scattergrams(counted, summary),
+        charts=scattergrams(counted, summary.fits),
         names=[name_text(name) for name in listed[0].values] if listed else [],
         differences=summary.marks is not None,
         placed=any(execution.place is not None for execution in listed),

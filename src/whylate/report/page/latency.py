@@ -16,9 +16,10 @@ from whylate.report.page import activation as drawing
 from whylate.report.page import rows as page
 from whylate.report.page.causes import WIDTH, why
 from whylate.report.page.render import render_page, write
-from whylate.report.page.sections import longer_executions
+from whylate.report.page.sections import counted_executions, longer_executions
 from whylate.report.plots.payload import plot_data
 from whylate.report.waits import COLUMNS, NOTE, left_out, wait_rows
+from whylate.summary.executions import Counted
 from whylate.summary.model import Summary
 from whylate.text import plain
 
@@ -31,8 +32,11 @@ def render_html(
     manifest: Manifest,
     samples: Sequence[Activations],
     answer: Answer | None = None,
+    counted: Counted | None = None,
 ) -> str:
     """Render the report: plots, causes, figures, facts, everything in one string of HTML.
+
+    counted: executions of a section with counts.
 
     The data stands in a block that is parsed as JSON and never run. Samples are binned first: the
     size does not grow with the run.
@@ -42,11 +46,12 @@ def render_html(
     data = plot_data(samples, summary, manifest.probe.clock_resolution_ns or 1)
     return render_page(
         "report.html.j2",
-        ("uPlot.min.css", "report.css"),
+        ("uPlot.min.css", "report.css", *(["comparison.css"] if counted is not None else [])),
         ("uPlot.iife.min.js", "plots.js", "report.js"),
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
         why=why(answer) if answer is not None and summary.section is None else None,
         longer=longer_executions(summary),
+        counters=counted_executions(summary, counted),
         bar_width=WIDTH,
         percent=format_percent,
         head=drawing.HEAD,
@@ -62,9 +67,10 @@ def write_report(
     manifest: Manifest,
     samples: Sequence[Activations],
     answer: Answer | None = None,
+    counted: Counted | None = None,
 ) -> Path:
     """Write the report to the file `path`, whole or not at all, and return it. Raises OSError."""
-    write(path, render_html(summary, manifest, samples, answer))
+    write(path, render_html(summary, manifest, samples, answer, counted))
     return path
 
 

@@ -9,7 +9,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whylate.quantities import format_percent
+from whylate.report.executions import COLUMNS as FIGURES
+from whylate.report.executions import (
+    figure_cells,
+    line_figures,
+    line_text,
+    name_text,
+    ratio_reasons,
+)
 from whylate.report.page.causes import WIDTH, Part
+from whylate.report.plots.scatter import Scattergram, scattergrams
+from whylate.report.section_counters import (
+    counter_classes,
+    counter_notes,
+    counters_of,
+    counts_headline,
+)
 from whylate.report.sections import (
     COLUMNS,
     LOCK_COLUMNS,
@@ -22,6 +37,7 @@ from whylate.report.sections import (
     longer_of,
 )
 from whylate.stats.executions.parts import REST
+from whylate.summary.executions import Counted
 from whylate.summary.model import Summary
 
 #: A narrower part of a bar is not visible.
@@ -31,6 +47,19 @@ _TOO_FEW = "Too few executions have a row to say which took longer."
 
 #: Rows of the table of locks, and callers in each.
 _MOST_LOCKS, _CALLERS = 40, 8
+
+
+@dataclass(frozen=True)
+class CountersSection:
+    """What was counted of executions; lines: of each chart its line and the figures of that."""
+
+    headline: str
+    classes: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, list[str]]]
+    lines: Sequence[tuple[str, str]]
+    charts: Sequence[Scattergram]
+    notes: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -45,6 +74,22 @@ class LongerSection:
     locks: Sequence[tuple[str, ...]]
     lock_columns: Sequence[str]
     locks_note: str
+
+
+def counted_executions(summary: Summary, counted: Counted | None) -> CountersSection | None:
+    """Return the section of counters; None of a recording without."""
+    counters = counters_of(summary)
+    if counters is None:
+        return None
+    return CountersSection(
+        counts_headline(counters),
+        counter_classes(counters),
+        FIGURES,
+        [(name_text(row.name), figure_cells(row)) for row in counters.counters],
+        [(line_text(fit), line_figures(fit)) for fit in counters.fits],
+        [] if counted is None else scattergrams(counted, counters.fits),
+        [*ratio_reasons(counters.counters), *counter_notes(counters)],
+    )
 
 
 def longer_executions(summary: Summary) -> LongerSection | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,11 +25,10 @@ from whylate.report.plots.chart import (
     upwards,
 )
 from whylate.stats.arrays import Floats, Int64s
-from whylate.stats.executions.classes import CLASSES
-from whylate.summary.executions import Counted, ExecutionsSummary, FittedLine
+from whylate.summary.executions import Counted, FittedLine, row_text
 
 #: The colour of each class, and of executions without one.
-_COLOURS = ("arm0", "arm1", "arm2")
+_COLOURS = ("arm0", "arm1", "arm2", "arm3")
 _NO_CLASS = "arm0"
 #: Executions that have a dot each; of more there is one for each square that has any.
 MOST_DOTS = 2000
@@ -45,12 +45,12 @@ class Scattergram:
     keys: list[tuple[str, str]]
 
 
-def scattergrams(counted: Counted, summary: ExecutionsSummary) -> list[Scattergram]:
+def scattergrams(counted: Counted, fits: Sequence[FittedLine]) -> list[Scattergram]:
     """Return a chart for each fit, refused or not; none where there are no cycles and no duration.
 
     However many executions there are, a chart has at most as many dots as squares and classes.
     """
-    return [_scattergram(counted, fit) for fit in summary.fits]
+    return [_scattergram(counted, fit) for fit in fits]
 
 
 def _scattergram(counted: Counted, fit: FittedLine) -> Scattergram:
@@ -62,7 +62,7 @@ def _scattergram(counted: Counted, fit: FittedLine) -> Scattergram:
     if counted.classes is not None:
         keys = [
             (colour, str(name))
-            for colour, name in zip(_COLOURS, CLASSES, strict=True)
+            for colour, name in zip(_COLOURS, counted.class_names, strict=False)
             if colour in used
         ]
     caption = f"{name_text(fit.y)} by {name_text(fit.x)}"
@@ -98,18 +98,14 @@ def _dots(counted: Counted, fit: FittedLine, x: Scale, y: Scale) -> list[Dot]:
     if n > MOST_DOTS:
         columns = _squares(x_values, x, (WIDTH - LEFT - RIGHT) / _SQUARE)
         lines = _squares(y_values, y, (HEIGHT - TOP - BOTTOM) / _SQUARE)
-        square = (columns * HEIGHT + lines) * len(CLASSES) + classes
+        square = (columns * HEIGHT + lines) * len(counted.class_names) + classes
         _, rows, counts = np.unique(square, return_index=True, return_counts=True)
     dots = []
     for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
         number = int(classes[row])
         colour = _NO_CLASS if counted.classes is None else _COLOURS[number]
-        name = "" if counted.classes is None else f": {CLASSES[number]}"
-        what = (
-            f"{format_count(count)} executions"
-            if count > 1
-            else f"execution {format_count(row + 1)}"
-        )
+        name = "" if counted.classes is None else f": {counted.class_names[number]}"
+        what = f"{format_count(count)} executions" if count > 1 else row_text(counted, row)
         title = (
             f"{what}{name}; {name_text(fit.y)} {format_general(float(y_values[row]), 15)}, "
             f"{name_text(fit.x)} {format_general(float(x_values[row]), 15)}"

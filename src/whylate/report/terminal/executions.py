@@ -21,7 +21,12 @@ from whylate.report.executions import (
     ratio_reasons,
 )
 from whylate.report.terminal.lines import hanging, print_report_path
-from whylate.summary.executions import ExecutionsSummary, ListedExecution
+from whylate.summary.executions import (
+    CounterFigures,
+    ExecutionsSummary,
+    FittedLine,
+    ListedExecution,
+)
 from whylate.text import plain
 
 #: Executions that are printed one by one, and characters of a place.
@@ -33,15 +38,7 @@ def print_executions(summary: ExecutionsSummary, console: Console, page: str | N
     """Print executions; texts of the file are plain text, never markup. page: where it is."""
     console.print(Text(account_text(summary)), style="bold")
     console.print()
-    console.print(_figures(summary))
-    for reason in ratio_reasons(summary.counters):
-        console.print(Text(reason, style="dim"))
-    if summary.fits:
-        console.print()
-    for fit in summary.fits:
-        console.print(Text(line_text(fit), style="bold" if fit.refused is None else "dim"))
-        if fit.refused is None:
-            console.print(Text(f"  {line_figures(fit)}", style="dim"))
+    print_counters(summary.counters, summary.fits, console)
     console.print()
     if summary.listed:
         shown = longest(summary, _MOST_PRINTED)
@@ -57,21 +54,36 @@ def print_executions(summary: ExecutionsSummary, console: Console, page: str | N
     print_report_path(page, console)
 
 
+def print_counters(
+    counters: Sequence[CounterFigures], fits: Sequence[FittedLine], console: Console
+) -> None:
+    """Print figures of counters, and the line of each."""
+    console.print(_figures(counters))
+    for reason in ratio_reasons(counters):
+        console.print(Text(reason, style="dim"))
+    if fits:
+        console.print()
+    for fit in fits:
+        console.print(Text(line_text(fit), style="bold" if fit.refused is None else "dim"))
+        if fit.refused is None:
+            console.print(Text(f"  {line_figures(fit)}", style="dim"))
+
+
 def _table() -> Table:
     return Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_edge=False)
 
 
-def _figures(summary: ExecutionsSummary) -> Table:
+def _figures(counters: Sequence[CounterFigures]) -> Table:
     table = _table()
     table.add_column("", overflow="fold")
     for heading in ("smallest", "median", "mean", "largest"):
         table.add_column(heading, justify="right", overflow="fold")
     # Refused of all it is a line below the table.
-    with_ratio = any(figures.most_frequent is not None for figures in summary.counters)
+    with_ratio = any(figures.most_frequent is not None for figures in counters)
     if with_ratio:
         table.add_column("most frequent", justify="right", overflow="fold")
         table.add_column("largest / most frequent", justify="right", overflow="fold")
-    for figures in summary.counters:
+    for figures in counters:
         cells = figure_cells(figures)
         table.add_row(
             Text(name_text(figures.name, figures.unit)), *(cells if with_ratio else cells[:4])

@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.quantities import format_interval_ns
-from whylate.report.sections import longer_of
 from whylate.report.sentences import (
     QUANTILES,
     accounting,
@@ -39,7 +38,7 @@ from whylate.report.terminal.lines import (
     trust_lines,
     widest_table,
 )
-from whylate.report.terminal.sections import print_locks, print_longer
+from whylate.report.terminal.sections import print_section
 from whylate.report.terminal.waits import print_waits
 from whylate.summary.model import Estimate, Figures, Requirement, Summary
 from whylate.text import plain
@@ -96,11 +95,8 @@ def print_summary(
     if summary.waits:
         print_waits(summary, console)
         console.print()
-    longer = longer_of(summary)
-    if longer is not None:
-        print_longer(longer, console)
-        console.print()
-    print_locks(summary, console)
+    if summary.section is not None:
+        print_section(summary, summary.section, console)
     console.print(Text(unseen_bound(summary)))
     for line in _below(summary, why):
         console.print(line)

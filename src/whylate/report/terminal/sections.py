@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from whylate.report.section_counters import counter_classes, counter_notes, counts_headline
 from whylate.report.sections import (
     COLUMNS,
     LOCK_COLUMNS,
@@ -17,13 +18,25 @@ from whylate.report.sections import (
     longer_headline,
     longer_notes,
 )
-from whylate.summary.model import LongerFigures, Summary
+from whylate.report.terminal.executions import print_counters
+from whylate.summary.model import LongerFigures, SectionCounters, SectionFigures, Summary
 
 #: Rows of the table of locks, and callers in each.
 _MOST_LOCKS, _CALLERS = 6, 3
 
 
-def print_longer(longer: LongerFigures, console: Console) -> None:
+def print_section(summary: Summary, section: SectionFigures, console: Console) -> None:
+    """Print why executions took longer, their waits for locks, and what was counted of them."""
+    if section.longer is not None:
+        _print_longer(section.longer, console)
+        console.print()
+    _print_locks(summary, console)
+    if section.counters is not None:
+        _print_counts(section.counters, console)
+        console.print()
+
+
+def _print_longer(longer: LongerFigures, console: Console) -> None:
     """Print the classes of longer executions."""
     console.print(Text(longer_headline(longer)))
     rows = class_rows(longer)
@@ -38,7 +51,17 @@ def print_longer(longer: LongerFigures, console: Console) -> None:
         console.print(Text(note, style="dim"))
 
 
-def print_locks(summary: Summary, console: Console) -> None:
+def _print_counts(counters: SectionCounters, console: Console) -> None:
+    """Print what was counted of executions."""
+    console.print(Text(counts_headline(counters)))
+    if counters.counters:
+        print_counters(counters.counters, counters.fits, console)
+    console.print(Text(counter_classes(counters)))
+    for note in counter_notes(counters):
+        console.print(Text(note, style="dim"))
+
+
+def _print_locks(summary: Summary, console: Console) -> None:
     """Print what threads in the section waited for."""
     rows = lock_rows(summary, _MOST_LOCKS, _CALLERS)
     if not rows:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from whylate.probe.client import Client, ProbeRefusedError
-from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.recording.workloads.benchmarks import CounterPlan, with_counter_name
 from whylate.run.errors import RequestError
 from whylate.wire.constants import MOST_COUNTERS
 from whylate.wire.messages import Counters
@@ -102,22 +103,30 @@ def start_counters(client: Client, counters: Sequence[CounterPlan]) -> None:
     """Have events counted; raises ProbeRefusedError with the event and the reason."""
     if not counters:
         return
-    try:
+    with naming(counters):
         client.call(counters_command(counters))
+
+
+@contextlib.contextmanager
+def naming(counters: Sequence[CounterPlan]) -> Iterator[None]:
+    """Raise ProbeRefusedError of the probe with the name of the event, which it does not know."""
+    try:
+        yield
     except ProbeRefusedError as error:
         raise ProbeRefusedError(_refusal(counters, error), error.error) from None
 
 
 def _refusal(counters: Sequence[CounterPlan], error: ProbeRefusedError) -> str:
-    """Return why an event cannot be counted; the probe's text is the index of the event."""
+    """Return why an event cannot be counted; the probe's text is its index, or has its number."""
     index = int(str(error)) if str(error).isdecimal() else len(counters)
     if index >= len(counters):
-        return str(error)
+        return with_counter_name(str(error), counters)
     name = counters[index].name
     if error.error in (errno.ENOENT, errno.EOPNOTSUPP, errno.ENODEV):
         return (
             f"{name} cannot be counted here: this board's CPU has no such counter, or the kernel "
-            "does not know how to read it (a virtual machine mostly has none)"
+            "does not know how to read it (a virtual machine mostly has none); leave it out, or "
+            "count an event of the kernel's own, like page-faults"
         )
     if error.error in (errno.EACCES, errno.EPERM):
         return (

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
+
+import msgspec
 
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.section import (
@@ -15,11 +18,18 @@ from whylate.recording.workloads.section import (
 )
 from whylate.run.errors import RequestError
 from whylate.run.workloads.app import check_comm, check_pid
+from whylate.run.workloads.counters import check_counters, resolve_counters
 from whylate.run.workloads.rules import ActivationRules
 from whylate.run.workloads.user_code import check_user_code, is_user_code, parse_user_code
 from whylate.text import plain
 from whylate.wire import messages
-from whylate.wire.constants import LONGEST_PLACE, MOST_CONDITIONS, SectionHook, SectionKey
+from whylate.wire.constants import (
+    LONGEST_PLACE,
+    MOST_CONDITIONS,
+    MOST_EXECUTION_COUNTS,
+    SectionHook,
+    SectionKey,
+)
 from whylate.wire.constants import SectionKind as Kind
 
 _FUNCTION = re.compile(r"[A-Za-z_.][\w.]*")
@@ -54,7 +64,20 @@ class SectionRules(ActivationRules):
                 )
         if plan.cpus is not None:
             raise RequestError("a section runs where its callers do: not with --cpus")
+        if len(workload.counters) > MOST_EXECUTION_COUNTS:
+            raise RequestError(
+                f"--counters takes up to {MOST_EXECUTION_COUNTS} events of a section"
+            )
+        check_counters([counter.name for counter in workload.counters])
         super().check(plan)
+
+    def resolve(self, plan: RunPlan, available: Sequence[int], model: str | None) -> Section:
+        """Resolve the counters; raises RequestError."""
+        del available
+        workload: Any = plan.workload
+        counters = resolve_counters(workload.counters, model)
+        resolved: Section = msgspec.structs.replace(workload, counters=counters)
+        return resolved
 
     def start(self, workload: Section, cpus: Sequence[int]) -> messages.Section:
         """Return the command that starts it."""

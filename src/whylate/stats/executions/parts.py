@@ -56,6 +56,19 @@ class Times:
         return np.column_stack((self.parts, rest)).astype(np.float64)
 
 
+def find_classes(longer: Times, others: Times) -> NDArray[np.int64]:
+    """Return the class of each longer execution, int64, shape (n,): the place of its part.
+
+    The last place is that of the rest, which also has all executions without a part of half of
+    their excess. others: at least one.
+    """
+    excess = longer.spent() - others.spent().mean(axis=0)
+    rest = excess.shape[1] - 1
+    has_half = 2 * excess.max(axis=1) >= excess.sum(axis=1)
+    classes: NDArray[np.int64] = np.where(has_half, excess.argmax(axis=1), rest)
+    return classes
+
+
 def classify(longer: Times, others: Times, names: Sequence[str], seed: int) -> list[ExecutionClass]:
     """Return the classes with any execution or share, the largest share first.
 
@@ -81,11 +94,7 @@ def classify(longer: Times, others: Times, names: Sequence[str], seed: int) -> l
         spent_of(others, usual),
         np.random.default_rng(seed),
     )
-    excess = spent - usual.mean(axis=0)
-    largest = excess.argmax(axis=1)
-    of_class = np.where(
-        2 * excess.max(axis=1) >= excess.sum(axis=1), largest, len(names)
-    )  # the rest
+    of_class = find_classes(longer, others)
     classes = []
     for number, name in enumerate((*names, REST)):
         own = np.flatnonzero(of_class == number)

@@ -129,6 +129,11 @@ class ActivationWorkload(
         return []
 
     @property
+    def row_counters(self) -> list[str]:
+        """The events that are counted of each row, by their names."""
+        return []
+
+    @property
     def target(self) -> Target | None:
         """The program that is watched; None: the probe's own threads are measured."""
         return None

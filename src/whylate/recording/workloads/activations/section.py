@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import msgspec
@@ -12,6 +13,7 @@ from whylate.recording.sections import (
     HOOKS,
     MOST_CALLERS,
     OBSERVED,
+    CountAccount,
     CpuBins,
     LockReport,
     SectionAccount,
@@ -20,15 +22,34 @@ from whylate.recording.sections import (
 )
 from whylate.recording.waits import WaitBin
 from whylate.recording.workloads.activations.accounting import CpuAccounting
-from whylate.recording.workloads.activations.app import MAX_THREADS, AppAssembler
+from whylate.recording.workloads.activations.app import (
+    MAX_THREADS,
+    AppAccounting,
+    AppAssembler,
+)
+from whylate.recording.workloads.activations.assembler import Sink
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.text import shown
 from whylate.wire.codec import WireError
-from whylate.wire.constants import HIGHEST_PID, LONGEST_COMM, MOST_LOCK_GROUPS, NameTable
-from whylate.wire.executions import decode_bins, decode_executions
+from whylate.wire.constants import (
+    HIGHEST_PID,
+    LONGEST_COMM,
+    MOST_LOCK_GROUPS,
+    CountState,
+    NameTable,
+)
+from whylate.wire.executions import (
+    Counts,
+    ExecutionRows,
+    decode_bins,
+    decode_counts,
+    decode_executions,
+)
 from whylate.wire.messages import (
     ExecutionBins,
+    ExecutionCounts,
     Executions,
+    FloorCounts,
     Message,
     Name,
     Samples,
@@ -45,7 +66,16 @@ _LONGEST_NAME = 128
 
 
 class SectionAssembler(AppAssembler):
-    """Builds rows of executions, and the sample accounting of all of them."""
+    """Builds rows of executions, and the sample accounting of all of them.
+
+    Where events are counted, the counts of a block follow it: a block without them counts as
+    dropped.
+    """
+
+    def __init__(self, sink: Sink, duration_ns: int) -> None:
+        super().__init__(sink, duration_ns)
+        #: Blocks whose counts are still to come, by CPU.
+        self._uncounted: dict[int, tuple[Executions, ExecutionRows]] = {}
 
     def add(self, message: Message, counters: Sequence[CounterPlan]) -> bool:
         """Add a message; return whether it was of executions. Raises WireError."""
@@ -59,13 +89,16 @@ class SectionAssembler(AppAssembler):
                     one_in=message.one_in,
                     tried_ns=message.tried_ns,
                     tried=message.tried,
+                    counts=CountAccount() if counters else None,
                 )
             case SectionLock():
                 self._add_lock(message)
             case SectionFloorMessage():
                 self._add_floor(message)
             case Executions():
-                self._add_executions(message)
+                self._add_executions(message, is_counted=bool(counters))
+            case ExecutionCounts() | FloorCounts():
+                self._add_counted(message, len(counters))
             case Name() if message.table == NameTable.PID:
                 self._add_name(message)
             case ExecutionBins():
@@ -119,18 +152,67 @@ class SectionAssembler(AppAssembler):
     def _bins(self) -> list[CpuBins]:
         return self.section.cpus if self.section is not None else []
 
-    def _add_executions(self, message: Executions) -> None:
-        accounting = self.accountings.get(message.cpu)
+    def close(self) -> None:
+        """Drop blocks without counts: they count as dropped."""
+        super().close()
+        self._uncounted.clear()
+
+    def _add_executions(self, message: Executions, *, is_counted: bool) -> None:
+        accounting = self._watched(message.cpu)
+        decoded = decode_executions(message, accounting.started.start_ns)
+        if is_counted:
+            self._uncounted[message.cpu] = message, decoded
+        else:
+            self._add_rows(message.cpu, decoded)
+
+    def _add_counted(self, message: ExecutionCounts | FloorCounts, counters: int) -> None:
+        if isinstance(message, FloorCounts):
+            self._add_floor_counts(message, counters)
+        else:
+            self._add_counts(message, counters)
+
+    def _add_counts(self, message: ExecutionCounts, counters: int) -> None:
+        if self.section is None or self.section.counts is None:
+            raise WireError("counts that were not asked for")
+        block, decoded = self._uncounted.pop(message.cpu, (None, None))
+        if block is None or decoded is None:
+            raise WireError(f"counts of no executions on CPU {message.cpu}")
+        if (block.first, block.count) != (message.first, message.count):
+            raise WireError("counts of other executions")
+        self._add_rows(message.cpu, decoded, decode_counts(message, counters))
+
+    def _watched(self, cpu: int) -> AppAccounting:
+        accounting = self.accountings.get(cpu)
         if accounting is None:
             raise WireError("executions on a CPU that is not watched")
-        decoded = decode_executions(message, accounting.started.start_ns)
+        return accounting
+
+    def _add_rows(self, cpu: int, decoded: ExecutionRows, counts: Counts | None = None) -> None:
+        accounting, threads = self._watched(cpu), decoded.threads
         if not accounting.add(decoded.rows):
             return
-        accounting.extend(decoded.rows, decoded.threads)
-        self.digest.add(message.cpu, decoded.rows)
+        if counts is not None:
+            self._account_counts(counts)
+            threads = dataclasses.replace(threads, counts=counts.values)
+        accounting.extend(decoded.rows, threads)
+        self.digest.add(cpu, decoded.rows)
         if len(self.threads) < MAX_THREADS:
-            self.threads.update(np.unique(decoded.threads.pid).tolist())
-        self.sink(message.cpu, decoded.rows, None, decoded.threads)
+            self.threads.update(np.unique(threads.pid).tolist())
+        self.sink(cpu, decoded.rows, None, threads)
+
+    def _add_floor_counts(self, message: FloorCounts, counters: int) -> None:
+        if self.section is None or self.section.hook_counts or len(message.values) != counters:
+            raise WireError("counts of no empty section")
+        self.section = msgspec.structs.replace(self.section, hook_counts=list(message.values))
+
+    def _account_counts(self, counts: Counts) -> None:
+        """Add the executions of a block, by whether what was counted is their own."""
+        if self.section is None or self.section.counts is None:
+            return
+        before = self.section.counts
+        own, refused, shared = np.bincount(counts.state, minlength=len(CountState)).tolist()
+        account = CountAccount(before.own + own, before.refused + refused, before.shared + shared)
+        self.section = msgspec.structs.replace(self.section, counts=account)
 
     def _add_name(self, message: Name) -> None:
         if len(self.names) < MAX_THREADS and 0 < message.id <= HIGHEST_PID:

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "section_plan.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/kernel_btf.h"
+#include "failure.h"
+
+/* Rows of a CPU, and bytes of all CPUs' rows together. */
+#define ROWS_MOST  (1u << 15)
+#define ROWS_LEAST (1u << 11)
+#define BYTES_MOST ((uint64_t)64 << 20)
+/* is_plain - whether a name is one that the kernel gives: a function or SYSTEM:TRACEPOINT */
+static bool is_plain(const char *name)
+{
+	if (!*name)
+		return false;
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && !strchr("_.:-", *name))
+			return false;
+	return true;
+}
+
+/* is_printed - whether a name of user code is of characters that names have */
+static bool is_printed(const char *name)
+{
+	for (; *name; name++)
+		if (!isgraph((unsigned char)*name))
+			return false;
+	return true;
+}
+
+/* take_places - copy the names of where a section begins and ends, and check them; false: they are
+ * none */
+static bool take_places(struct section_names *names, const struct wire_section *asked)
+{
+	const char *begin = names->begin, *end = names->end;
+
+	if (!wire_copy_text(asked->begin, names->begin, sizeof(names->begin)) ||
+	    !wire_copy_text(asked->end, names->end, sizeof(names->end)) ||
+	    !wire_copy_text(asked->file, names->file, sizeof(names->file)))
+		return false;
+	if (asked->kind == SECTION_USER)
+		return *begin && *names->file && is_printed(begin) && is_printed(end);
+	return is_plain(begin) && (asked->kind == SECTION_TRACEPOINTS) == is_plain(end);
+}
+
+/* find_argument - find an argument of a tracepoint by its name; returns 0, or an errno with the
+ * text
+ */
+static int find_argument(const char *tracepoint, struct wire_bytes name,
+			 struct kernel_argument *argument, char *text)
+{
+	const char *colon = strchr(tracepoint, ':');
+	char word[64];
+	int error;
+
+	if (!wire_copy_text(name, word, sizeof(word)) || !is_plain(word))
+		return fail(text, EINVAL, "no name of an argument");
+	error = kernel_btf_argument(colon ? colon + 1 : tracepoint, word, argument);
+	if (error == ESRCH)
+		return fail(text, error, "%s has no argument %s", tracepoint, word);
+	return error ? fail(text, error, "arguments are not known: no BTF of this kernel: %s",
+			    strerror(error))
+		     : 0;
+}
+
+/* take_arguments - find the arguments that pair a beginning with its end, and those that it must
+ * have; returns 0, or an errno with the text */
+static int take_arguments(const struct section_plan *plan, const struct wire_section *asked,
+			  struct section_config *config, char *text)
+{
+	struct wire_list names = asked->arguments;
+	struct kernel_argument argument;
+	int error;
+
+	if (asked->arguments.count > SECTION_CONDITIONS ||
+	    asked->arguments.count != asked->values.count)
+		return fail(text, EINVAL, "more conditions than can be asked for");
+	if (asked->key == PAIRED_BY_ARGUMENT) {
+		error = find_argument(plan->begin, asked->begin_argument, &argument, text);
+		if (error)
+			return error;
+		config->begin_argument = argument.number;
+		error = find_argument(plan->end, asked->end_argument, &argument, text);
+		if (error)
+			return error;
+		config->end_argument = argument.number;
+	}
+	for (uint16_t i = 0; i < asked->arguments.count; i++) {
+		error = find_argument(plan->begin, wire_list_next_str(&names), &argument, text);
+		if (error)
+			return error;
+		config->conditions[i] = (struct section_condition){argument.number, argument.bytes,
+								   wire_list_u64(asked->values, i)};
+	}
+	config->condition_count = asked->arguments.count;
+	return 0;
+}
+
+int section_plan_take(struct section_names *names, const struct wire_section *asked,
+		      struct section_plan *plan, char *text)
+{
+	struct section_config *config = &plan->config;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	*plan = (struct section_plan){
+	    .kind = asked->kind,
+	    .hook = asked->hook,
+	    .begin = names->begin,
+	    .end = names->end,
+	    .file = names->file,
+	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
+	    .rows = ROWS_MOST,
+	    .config = {.tgid = asked->pid,
+		       .key = asked->key,
+		       .has_comm = asked->comm.length > 0,
+		       .keeps_locks = asked->locks},
+	};
+	while (plan->rows > ROWS_LEAST &&
+	       plan->rows * sizeof(struct section_row) * plan->cpu_limit > BYTES_MOST)
+		plan->rows /= 2;
+	if (!take_places(names, asked))
+		return fail(text, EINVAL, "no name of a function or tracepoint");
+	if (!wire_copy_text(asked->comm, config->comm, sizeof(config->comm)))
+		return fail(text, EINVAL, "no name of a thread");
+#if defined(__x86_64__)
+	/* The call's return address is gone by then. */
+	config->return_pops = 8;
+#endif
+	return asked->kind == SECTION_TRACEPOINTS ? take_arguments(plan, asked, config, text) : 0;
+}

@@ -1,0 +1,134 @@
+"""What was counted between the marks of executions: figures, lines, and classes of longer ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.recording.imported.executions.headings import name_columns
+from whylate.recording.imported.executions.model import Column
+from whylate.recording.sections import SectionReport
+from whylate.recording.store.executions import ExecutionFile, Executions
+from whylate.stats.executions.classes import (
+    CLASSES,
+    LEAST_EXECUTIONS,
+    classify_executions,
+    estimate_typical,
+)
+from whylate.summary.executions import (
+    Counted,
+    counter_figures,
+    evidence_of,
+    fit_lines,
+    missing_evidence,
+)
+from whylate.summary.model import SectionCounters
+
+#: Of executions in the lists of classes that follow those by counters.
+NOT_CLASSED = "not classed by counters"
+_NO_COUNTS = "no execution has counts"
+
+
+def count_section(
+    counters: Sequence[str],
+    longer: Executions,
+    others: Executions,
+    of_others: int,
+    own_code: NDArray[np.bool_],
+    seed: int,
+) -> Counted | None:
+    """Return executions with counts, one by one; None where there is none.
+
+    others: of of_others executions that took no longer, some drawn at random; then as large a share
+    of the longer ones is drawn, for figures and lines of executions that were selected by a long
+    duration are biased. own_code: of the longer ones, bool: no class by time has half of their
+    excess. Those are classed by their counters, against the medians of the others.
+    """
+    is_own = np.concatenate((own_code, np.zeros(others.duration_ns.size, np.bool_)))
+    is_longer = np.arange(is_own.size) < own_code.size
+    counts = np.concatenate((longer.counts, others.counts))
+    has = counts[:, 0] >= 0
+    if others.duration_ns.size < of_others:
+        share = others.duration_ns.size / of_others
+        has &= ~is_longer | (np.random.default_rng(seed).random(is_own.size) < share)
+    if not has.any():
+        return None
+    durations = np.concatenate((longer.duration_ns, others.duration_ns))
+    columns = _columns(counters)
+    table = np.column_stack((durations, counts))[has].astype(np.float64)
+    values = {column.name: table[:, number] for number, column in enumerate(columns)}
+    evidence = evidence_of(columns)
+    classes, reason = None, missing_evidence(evidence)
+    if reason is None:
+        cycles, instructions, stalls = (values[name] for name in evidence.values())
+        usual, judged = ~is_longer[has], is_own[has]
+        if np.count_nonzero(usual) < LEAST_EXECUTIONS:
+            reason = f"classes take {LEAST_EXECUTIONS} executions that took no longer, with counts"
+        else:
+            typical = estimate_typical(instructions[usual], stalls[usual])
+            classes = classify_executions(cycles, instructions, stalls, typical)
+            classes[~judged] = len(CLASSES)
+    return Counted(
+        columns=columns,
+        values=values,
+        marks=None,
+        places=None,
+        classes=classes,
+        no_classes=reason,
+        evidence=evidence,
+        class_names=(*map(str, CLASSES), NOT_CLASSED),
+        cpus=np.concatenate((longer.cpu, others.cpu))[has],
+        numbers=np.concatenate((longer.number, others.number))[has],
+    )
+
+
+def _columns(counters: Sequence[str]) -> tuple[Column, ...]:
+    """Return what each counter is by its name; of no known kind it is another one."""
+    roles = name_columns(["duration_ns", *counters]) or [None] * (1 + len(counters))
+    return (
+        Column("duration_ns", "duration", "ns"),
+        *(
+            Column(name, role.role if role is not None else "other")
+            for name, role in zip(counters, roles[1:], strict=True)
+        ),
+    )
+
+
+def section_counters(
+    report: SectionReport, file: ExecutionFile, counted: Counted | None
+) -> SectionCounters | None:
+    """Return what is printed of the counts of a section; None where no event was counted."""
+    account = report.counts
+    if account is None or not file.counters:
+        return None
+    if counted is None:
+        return SectionCounters(
+            own=account.own,
+            refused=account.refused,
+            shared=account.shared,
+            counters=[],
+            fits=[],
+            classes=None,
+            no_classes=_NO_COUNTS,
+            hooks=None,
+        )
+    classes = None
+    if counted.classes is not None:
+        numbers = np.bincount(counted.classes, minlength=len(CLASSES) + 1).tolist()
+        classes = {str(name): count for name, count in zip(CLASSES, numbers, strict=False)}
+    return SectionCounters(
+        own=account.own,
+        refused=account.refused,
+        shared=account.shared,
+        counters=[
+            counter_figures(column, counted.values[column.name])
+            for column in counted.columns
+            if column.role != "duration"
+        ],
+        fits=fit_lines(counted),
+        classes=classes,
+        no_classes=counted.no_classes,
+        hooks=dict(zip(file.counters, report.hook_counts, strict=False)) or None,
+    )
