@@ -153,7 +153,8 @@ def test_calls_that_sleep_are_asleep(sleeps: Run) -> None:
     asleep = sleeps.rows["slept_ns"] >= 0.8 * duration_ns
     # The kernel leaves out some switches.
     assert asleep[long].mean() >= 0.95
-    assert not sleeps.rows["slept_ns"][~long].any()
+    # While the program starts and ends, some others may sleep.
+    assert (sleeps.rows["slept_ns"] > 0)[~long].mean() < 0.001
     classes = sleeps.classes
     assert next(iter(classes)) == "asleep"
     assert classes["asleep"].share > 0.8
