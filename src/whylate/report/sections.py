@@ -110,7 +110,10 @@ def locks_note(summary: Summary, most: int) -> str:
         "Waits of threads while they were in the section, and no others. Locks whose waits have no "
         "tracepoint are not seen."
     )
-    return f"{text} {left} groups more are in the output of --json." if left > 0 else text
+    if left <= 0:
+        return text
+    groups = "1 group more is" if left == 1 else f"{format_count(left)} groups more are"
+    return f"{text} {groups} in the output of --json."
 
 
 def _lock_name(lock: LockFigures) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from whylate.recording.sections import LockReport
 from whylate.summary.model import LockFigures
 
@@ -14,14 +16,17 @@ _LOCKING = re.compile(
     r"(__)?(ww_)?mutex_lock|(__)?down(_|$)|(__)?rwsem_|(__)?rt_mutex|(__)?rt_(spin|read|write)|"
     r"queued_(spin|read|write)_lock|(__)?percpu_down|__pv_|__lock_text|lock_sock_nested$"
 )
+#: The only caller where no name is known.
+UNKNOWN = "?"
 #: LCB_F_ of linux/lock.h.
 _SPIN, _READ, _WRITE, _RT, _PERCPU, _MUTEX = (1 << bit for bit in range(6))
 
 
 def lock_figures(locks: Sequence[LockReport]) -> list[LockFigures]:
-    """Return the groups of waits, the longest total first."""
-    figures = [
-        LockFigures(
+    """Return the groups of waits, the longest total first; those with the same callers are one."""
+    groups: dict[tuple[str, ...], LockFigures] = {}
+    for lock in locks:
+        figures = LockFigures(
             lock=_lock(lock),
             kind=_kind(lock.flags) if lock.callers else "",
             callers=_callers(lock.callers),
@@ -29,9 +34,19 @@ def lock_figures(locks: Sequence[LockReport]) -> list[LockFigures]:
             total_ns=lock.total_ns,
             longest_ns=lock.longest_ns,
         )
-        for lock in locks
-    ]
-    return sorted(figures, key=lambda lock: -lock.total_ns)
+        key = (figures.kind, *figures.callers)
+        groups[key] = _merge(groups[key], figures) if key in groups else figures
+    return sorted(groups.values(), key=lambda lock: -lock.total_ns)
+
+
+def _merge(first: LockFigures, second: LockFigures) -> LockFigures:
+    return msgspec.structs.replace(
+        first,
+        lock=first.lock if first.lock == second.lock else None,
+        count=first.count + second.count,
+        total_ns=first.total_ns + second.total_ns,
+        longest_ns=max(first.longest_ns, second.longest_ns),
+    )
 
 
 def _lock(lock: LockReport) -> str | None:
@@ -50,7 +65,7 @@ def _callers(names: Sequence[str]) -> list[str]:
         (at for at, name in enumerate(plain_names) if name and not _LOCKING.match(name)), None
     )
     if first is None:
-        return [name for name in plain_names if name][-1:]
+        return [name for name in plain_names if name][-1:] or [UNKNOWN] * bool(names)
     callers = plain_names[first:]
     return callers[: callers.index("")] if "" in callers else callers
 

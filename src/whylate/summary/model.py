@@ -197,8 +197,8 @@ class LockFigures(msgspec.Struct, frozen=True):
     """Waits for locks in a section that have the same callers.
 
     lock: its name, or its address; None where there were several, or it is not known. kind: "spin
-    lock", "mutex" and so on. callers: of what locks, the innermost first, without offsets; none:
-    all waits that have no group of their own.
+    lock", "mutex" and so on. callers: of what locks, the innermost first, without offsets; "?"
+    where no name is known; none: all waits that have no group of their own.
     """
 
     lock: str | None

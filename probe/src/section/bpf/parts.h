@@ -112,8 +112,8 @@ SECTION("raw_tp/contention_begin") int part_lock(__u64 *context)
 	/* A lock that is waited for in the waiting for another has its time there. */
 	if (!owner || owner->lock_ns || !is_level_of(owner))
 		return 0;
+	owner->wait.lock = context[0];
 	if (wanted.keeps_locks) {
-		owner->wait.lock = context[0];
 		owner->wait.flags = (__u32)context[1];
 #pragma clang loop unroll(full)
 		for (__u32 i = 0; i < SECTION_CALLERS; i++)
@@ -155,8 +155,8 @@ SECTION("raw_tp/contention_end") int part_lock_end(__u64 *context)
 	struct section_owner *owner = in_section(bpf_get_current_pid_tgid());
 	__u64 interrupted_ns, waited_ns;
 
-	(void)context;
-	if (!owner || !owner->lock_ns || !is_level_of(owner))
+	/* The end of a lock that was waited for in the waiting for another ends nothing. */
+	if (!owner || !owner->lock_ns || owner->wait.lock != context[0] || !is_level_of(owner))
 		return 0;
 	waited_ns = bpf_ktime_get_ns() - owner->lock_ns;
 	interrupted_ns = owner->parts.interrupted_ns - owner->lock.interrupted_ns;

@@ -42,7 +42,8 @@ from whylate.summary.model import Summary
 
 #: A narrower part of a bar is not visible.
 _NARROWEST = 0.5
-
+#: The headline where there is no median.
+_TOO_FEW = "Too few executions have a row to say which took longer."
 
 #: Rows of the table of locks, and callers in each.
 _MOST_LOCKS, _CALLERS = 40, 8
@@ -92,11 +93,12 @@ def counted_executions(summary: Summary, counted: Counted | None) -> CountersSec
 
 
 def longer_executions(summary: Summary) -> LongerSection | None:
-    """Return the section; None of another workload."""
+    """Return the section; None where there is nothing to say, as of another workload."""
     longer = longer_of(summary)
-    if longer is None:
+    locks = lock_rows(summary, _MOST_LOCKS, _CALLERS)
+    if longer is None and not locks:
         return None
-    rows = class_rows(longer)
+    rows = class_rows(longer) if longer is not None else []
     colours = ["unexplained" if row.name == REST else f"cause{i}" for i, row in enumerate(rows)]
     whole = max(1.0, sum(max(row.share, 0) for row in rows))
     parts, x = [], 0.0
@@ -107,12 +109,12 @@ def longer_executions(summary: Summary) -> LongerSection | None:
             parts.append(Part(round(x, 1), round(width, 1), colour, title))
         x += width
     return LongerSection(
-        longer_headline(longer),
+        longer_headline(longer) if longer is not None else _TOO_FEW,
         COLUMNS,
         parts,
         list(zip(rows, colours, strict=True)),
-        longer_notes(longer),
-        lock_rows(summary, _MOST_LOCKS, _CALLERS),
+        longer_notes(longer) if longer is not None else [],
+        locks,
         LOCK_COLUMNS,
         locks_note(summary, _MOST_LOCKS),
     )

@@ -30,7 +30,7 @@ def print_section(summary: Summary, section: SectionFigures, console: Console) -
     if section.longer is not None:
         _print_longer(section.longer, console)
         console.print()
-        _print_locks(summary, console)
+    _print_locks(summary, console)
     if section.counters is not None:
         _print_counts(section.counters, console)
         console.print()

@@ -243,12 +243,14 @@ class SectionAssembler(AppAssembler):
     def _add_floor(self, message: SectionFloorMessage) -> None:
         if self.section is None:
             raise WireError("a floor of no section")
+        is_known = message.executions and not message.error
+        why = "" if is_known else shown(message.text, 300) or "the probe gave no reason"
         floor = SectionFloor(
             executions=message.executions,
             floor_ns=message.floor_ns,
             with_ns=message.with_ns,
             without_ns=message.without_ns,
-            why=shown(message.text, 300) if message.error or not message.executions else "",
+            why=why,
         )
         name = "floor_after" if message.after else "floor_before"
         self.section = msgspec.structs.replace(self.section, **{name: floor})

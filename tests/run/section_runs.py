@@ -1,0 +1,63 @@
+"""`whylate section` on this machine while a program runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from whylate.recording.manifest import Manifest
+from whylate.recording.reader import open_recording
+from whylate.recording.sections import SectionAccount, SectionReport
+from whylate.recording.store.journal import NAME, read_journal
+from whylate.wire.messages import SectionStarted
+
+CALLS = "raw_syscalls:sys_enter..raw_syscalls:sys_exit"
+#: Long enough for a program to run in it; the report takes most of a test's time.
+SECONDS = 2
+
+
+def command(directory: Path, section: str, *options: str, seconds: float = SECONDS) -> list[str]:
+    return [sys.executable, "-m", "whylate", "section", section, "--for", f"{seconds}s",
+            "-o", str(directory), *options]  # fmt: skip
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, f"no {what} within 30 s"
+        time.sleep(0.02)
+
+
+def has_started(directory: Path) -> bool:
+    journal = directory / NAME
+    if not journal.exists():
+        return False
+    frames, _ = read_journal(journal, frozenset({SectionStarted.KIND}))
+    return next(frames, None) is not None
+
+
+def timed(directory: Path, section: str, *options: str, program: list[str]) -> Manifest:
+    """Time a section while a program runs, and return the manifest."""
+    with (directory.parent / "output").open("w+") as output:
+        run = subprocess.Popen(
+            command(directory, section, *options), stdout=output, stderr=subprocess.STDOUT
+        )
+        wait_for(lambda: has_started(directory) or run.poll() is not None, "start of the section")
+        if run.poll() is None:
+            subprocess.run(program, check=True)
+        run.wait(60)
+        output.seek(0)
+        assert (directory / "manifest.json").exists(), output.read()
+    return open_recording(directory).manifest
+
+
+def report_of(manifest: Manifest) -> tuple[SectionReport, SectionAccount]:
+    assert not [item.text for item in manifest.problems if item.code == "account"]
+    assert manifest.section is not None
+    account = manifest.section.account
+    assert account is not None
+    assert account.closes
+    return manifest.section, account
