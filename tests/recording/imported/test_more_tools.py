@@ -179,6 +179,9 @@ def test_hyperfine_has_a_value_for_each_repetition(tmp_path: Path) -> None:
     assert table(tmp_path, text, "make threads=4").values == (1.5,)
     with pytest.raises(InputError, match=r"'sleep 0.1', 'make threads=4': choose one"):
         table(tmp_path, text)
+    document["results"][1]["times"] = [10**400]
+    with pytest.raises(InputError, match="a time of hyperfine is no number"):
+        table(tmp_path, json.dumps(document), "make threads=4")
     del document["results"][0]["times"]
     with pytest.raises(InputError, match="no single times of hyperfine"):
         table(tmp_path, json.dumps(document), "sleep 0.1")

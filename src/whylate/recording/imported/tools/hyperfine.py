@@ -52,4 +52,9 @@ def _times(path: Path, result: dict[str, Any]) -> list[NamedValue]:
 
 
 def _is_time(time: Any) -> bool:
-    return isinstance(time, int | float) and not isinstance(time, bool) and math.isfinite(time)
+    if isinstance(time, bool) or not isinstance(time, int | float):
+        return False
+    try:
+        return math.isfinite(time)
+    except OverflowError:  # an integer that no float holds
+        return False
