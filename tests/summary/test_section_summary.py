@@ -22,8 +22,11 @@ from section_examples import (
     lock,
     recorded,
 )
+from whylate.compare.bound import bound
+from whylate.recording.errors import LackingError
 from whylate.summary.as_json import to_json
 from whylate.summary.model import LockFigures
+from whylate.summary.summarize import summarize
 from whylate.wire.constants import ExecutionPart
 from whylate.wire.messages import Message
 
@@ -160,6 +163,32 @@ def test_where_only_some_have_a_row_there_is_no_bound_above_the_largest(tmp_path
     # The bin of 11,000 ns ends at 11,264.
     assert example.section.longest_ns == 11_264
     assert bound.reason == "only 1 of 1,600 executions has a row; all took less than 11.3 µs"
+
+
+@pytest.mark.parametrize(
+    ("limit", "one_in", "verdict", "why"),
+    [
+        ("max<11us", 1_600, "fail", "An execution took 11 µs."),
+        ("max<1ms", 1_600, "no verdict", "Only some executions have a row"),
+        ("over(1ms)<1/1h", 1_600, "no verdict", "Only some executions have a row"),
+        ("max<1ms", 1, "inconclusive", "The longest seen is 11 µs"),
+        ("p50<1ms", 1_600, "pass", "p50 is"),
+    ],
+)
+def test_what_is_rare_is_not_judged_by_a_part_of_the_executions(
+    tmp_path: Path, limit: str, one_in: int, verdict: str, why: str
+) -> None:
+    example = recorded(tmp_path / "r", one_in=one_in)
+    manifest, series = example.manifest, example.series
+    (requirement,) = summarize(series, manifest, "r", [limit]).requirements
+    assert requirement.verdict == verdict
+    assert requirement.why.startswith(why)
+
+
+def test_no_rate_is_bounded_by_a_part_of_the_executions(tmp_path: Path) -> None:
+    recorded(tmp_path / "r", one_in=8)
+    with pytest.raises(LackingError, match="--one-in 1"):
+        bound([tmp_path / "r"], None)
 
 
 def test_the_floor_is_that_before_and_after_the_run(tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def summarize(
         assessment,
         until.limit_ns if until is not None else None,
         manifest.has_all_rows,
+        counted,
     )
     start_ns = min((account.start_ns for account in manifest.cpus), default=0)
     end_ns = max((account.end_ns for account in manifest.cpus), default=0)

@@ -34,6 +34,7 @@ class Evidence:
     assessment: Assessment
     until_ns: int | None = None
     has_all_rows: bool = True
+    counted: str = "activations"
 
 
 def judge(demand: Demand, evidence: Evidence) -> Requirement:
@@ -104,10 +105,12 @@ def _maximum(demand: LatencyLimit, evidence: Evidence) -> tuple[Verdict, str]:
     limit_ns = demand.limit_ns
     longest = evidence.together.latency_ns["max"]
     if longest.value is None:
-        return "inconclusive", "No activation was recorded."
+        return "inconclusive", f"No {evidence.counted[:-1]} was recorded."
     if not demand.holds(longest.value):
         sign = "at least " if longest.at_least else ""
-        return "fail", f"An activation was late by {sign}{format_short_ns(longest.value)}."
+        late = "was late by" if evidence.counted == "activations" else "took"
+        value = f"{sign}{format_short_ns(longest.value)}"
+        return "fail", f"An {evidence.counted[:-1]} {late} {value}."
     rate = estimate_episode_rate(evidence.series, limit_ns, evidence.index)
     seen = f"The longest seen is {format_short_ns(longest.value)}, but no run can prove a maximum"
     every_s = _seconds_that_pass(rate.high_per_s)
@@ -125,7 +128,7 @@ def _maximum(demand: LatencyLimit, evidence: Evidence) -> tuple[Verdict, str]:
 def _rate(demand: RateLimit, evidence: Evidence) -> tuple[Verdict, str]:
     watched_s = observed_s(evidence.series)
     if watched_s == 0:
-        return "inconclusive", "No activation was recorded."
+        return "inconclusive", f"No {evidence.counted[:-1]} was recorded."
     rate = estimate_episode_rate(evidence.series, demand.limit_ns, evidence.index)
     allowed_per_s = 1e9 / demand.every_ns
     noun = "episode" if rate.episodes == 1 else "episodes"
