@@ -230,3 +230,35 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fd
 	errno = error;
 	return (int)fd;
 }
+
+const char *bpf_log_reason(char *log)
+{
+	const char *last = log;
+
+	for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n"))
+		if (strncmp(line, "processed ", 10) != 0)
+			last = line;
+	return last;
+}
+
+int bpf_tracepoint_attach(int program, const char *name)
+{
+	union bpf_attr arguments;
+
+	memset(&arguments, 0, sizeof(arguments));
+	arguments.raw_tracepoint.prog_fd = (uint32_t)program;
+	arguments.raw_tracepoint.name = (uintptr_t)name;
+	return (int)bpf_call(BPF_RAW_TRACEPOINT_OPEN, &arguments, sizeof(arguments));
+}
+
+bool bpf_program_info(int program, struct bpf_prog_info *info)
+{
+	union bpf_attr arguments;
+
+	memset(info, 0, sizeof(*info));
+	memset(&arguments, 0, sizeof(arguments));
+	arguments.info.bpf_fd = (uint32_t)program;
+	arguments.info.info_len = sizeof(*info);
+	arguments.info.info = (uintptr_t)info;
+	return program >= 0 && !bpf_call(BPF_OBJ_GET_INFO_BY_FD, &arguments, sizeof(arguments));
+}

@@ -93,6 +93,20 @@ bool bpf_reads_kernel(void);
  */
 bool bpf_finds_tasks(const struct bpf_fds *fds, uint32_t tracepoint);
 
+/* bpf_log_reason - return the last line of the verifier's log that is no statistic; the log is cut
+ * into its lines */
+const char *bpf_log_reason(char *log);
+
+/* bpf_tracepoint_attach - run a program at a tracepoint for as long as the returned descriptor is
+ * open; name: NULL where the program has its place. -1 with errno */
+int bpf_tracepoint_attach(int program, const char *name);
+
+struct bpf_prog_info;
+
+/* bpf_program_info - ask the kernel what it knows of a program; false where there is none, and then
+ * all is 0 */
+bool bpf_program_info(int program, struct bpf_prog_info *info);
+
 /* bpf_call - make the system call, whose arguments are the beginning of a union bpf_attr */
 long bpf_call(int command, void *arguments, size_t size);
 

@@ -87,17 +87,6 @@ static int share(struct recorder *recorder, const struct recorder_plan *plan, ui
 	return 0;
 }
 
-/* last_line - find the last line of the verifier's log that is no statistic */
-static const char *last_line(char *log)
-{
-	char *line = log, *last = log;
-
-	for (line = strtok(log, "\n"); line; line = strtok(NULL, "\n"))
-		if (strncmp(line, "processed ", 10) != 0)
-			last = line;
-	return last;
-}
-
 /* find_names - look up the tracepoints in the kernel's BTF, and variables and functions of the
  * kernel */
 static int find_names(struct recorder *recorder, struct kernel_name *names, char *text)
@@ -178,7 +167,7 @@ static void load_programs(const struct recorder *recorder, const struct kernel_n
 			     "%s: signals, or a freezer, interrupted the kernel's check of it",
 			     program->name);
 		if (!text[0] && log && log[0])
-			fail(text, 0, "%s: %s", program->name, last_line(log));
+			fail(text, 0, "%s: %s", program->name, bpf_log_reason(log));
 	}
 	free(log);
 }
@@ -352,15 +341,8 @@ static void bpf_cost(struct recorder *recorder, struct recorder_cost *cost)
 	memset(cost, 0, sizeof(*cost));
 	for (size_t i = 0; i < bpf_program_count; i++) {
 		struct bpf_prog_info info;
-		union bpf_attr arguments;
 
-		memset(&info, 0, sizeof(info));
-		memset(&arguments, 0, sizeof(arguments));
-		arguments.info.bpf_fd = (uint32_t)engine->programs[i];
-		arguments.info.info_len = sizeof(info);
-		arguments.info.info = (uintptr_t)&info;
-		if (engine->programs[i] < 0 ||
-		    bpf_call(BPF_OBJ_GET_INFO_BY_FD, &arguments, sizeof(arguments)))
+		if (!bpf_program_info(engine->programs[i], &info))
 			continue;
 		cost->runs += info.run_cnt;
 		cost->run_ns += info.run_time_ns;

@@ -6,7 +6,6 @@
 #include "bpf_attach.h"
 
 #include <errno.h>
-#include <linux/bpf.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,14 +15,11 @@
 
 int bpf_attach(const struct bpf_engine *engine, const struct bpf_source *source)
 {
-	union bpf_attr arguments;
-
-	memset(&arguments, 0, sizeof(arguments));
-	arguments.raw_tracepoint.prog_fd = (uint32_t)engine->programs[source->program];
 	/* A typed program has its tracepoint. */
-	if (bpf_programs[source->program].kind != KIND_TYPED)
-		arguments.raw_tracepoint.name = (uintptr_t)(strchr(source->name, ':') + 1);
-	return (int)bpf_call(BPF_RAW_TRACEPOINT_OPEN, &arguments, sizeof(arguments));
+	const char *name =
+	    bpf_programs[source->program].kind == KIND_TYPED ? NULL : strchr(source->name, ':') + 1;
+
+	return bpf_tracepoint_attach(engine->programs[source->program], name);
 }
 
 /*

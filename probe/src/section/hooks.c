@@ -19,17 +19,6 @@
 #define ATTACH_ENTRY 24 /* BPF_TRACE_FENTRY */
 #define ATTACH_EXIT  25 /* BPF_TRACE_FEXIT */
 
-/* last_line - the last line of the verifier's log that is no statistic */
-static const char *last_line(char *log)
-{
-	const char *last = "";
-
-	for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n"))
-		if (strncmp(line, "processed ", 10) != 0)
-			last = line;
-	return last;
-}
-
 static int load_program(const struct section *section, size_t number, const struct bpf_load_as *as,
 			char *text)
 {
@@ -45,7 +34,7 @@ static int load_program(const struct section *section, size_t number, const stru
 	error = errno;
 	if (fd < 0)
 		fail(text, error, "%s: %s%s%s", programs[number].name, strerror(error),
-		     log[0] ? ": " : "", last_line(log));
+		     log[0] ? ": " : "", bpf_log_reason(log));
 	free(log);
 	errno = error;
 	return fd;
@@ -60,17 +49,6 @@ static int load_both(struct section *section, const size_t numbers[2],
 		return errno;
 	section->begin_program = load_program(section, numbers[0], &as[0], text);
 	return section->begin_program < 0 ? errno : 0;
-}
-
-/* open_tracepoint - attach a program that has its place (name NULL), or to that tracepoint */
-static int open_tracepoint(int program, const char *name)
-{
-	union bpf_attr arguments;
-
-	memset(&arguments, 0, sizeof(arguments));
-	arguments.raw_tracepoint.prog_fd = (uint32_t)program;
-	arguments.raw_tracepoint.name = (uintptr_t)name;
-	return (int)bpf_call(BPF_RAW_TRACEPOINT_OPEN, &arguments, sizeof(arguments));
 }
 
 static int program_at(const struct section *section, bool at_end)
@@ -99,7 +77,7 @@ static int fentry_load(struct section *section, char *text)
 static int fentry_attach(const struct section *section, bool at_end, size_t number)
 {
 	(void)number;
-	return open_tracepoint(program_at(section, at_end), NULL);
+	return bpf_tracepoint_attach(program_at(section, at_end), NULL);
 }
 
 /* ---------------------------------------------------------------- kprobe, kretprobe */
@@ -143,7 +121,7 @@ static int tracepoint_attach(const struct section *section, bool at_end, size_t 
 	const char *colon = strchr(name, ':');
 
 	(void)number;
-	return open_tracepoint(program_at(section, at_end), colon ? colon + 1 : name);
+	return bpf_tracepoint_attach(program_at(section, at_end), colon ? colon + 1 : name);
 }
 
 /* ---------------------------------------------------------------- user code: uprobes */

@@ -93,13 +93,10 @@ void parts_load(struct section_part_links *parts, const struct bpf_fds *fds)
 
 static int attach(int program, const struct source *source)
 {
-	union bpf_attr arguments;
+	/* A typed program has its tracepoint. */
+	bool has_place = programs[source->program].kind == KIND_TYPED;
 
-	memset(&arguments, 0, sizeof(arguments));
-	arguments.raw_tracepoint.prog_fd = (uint32_t)program;
-	if (programs[source->program].kind != KIND_TYPED)
-		arguments.raw_tracepoint.name = (uintptr_t)source->name;
-	return (int)bpf_call(BPF_RAW_TRACEPOINT_OPEN, &arguments, sizeof(arguments));
+	return bpf_tracepoint_attach(program, has_place ? NULL : source->name);
 }
 
 void parts_attach(struct section_part_links *parts)

@@ -32,16 +32,22 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+/* mapped_size - how much of an array is mapped: its elements begin at multiples of 8, the whole is
+ * a number of pages */
+static size_t mapped_size(uint64_t element, uint32_t count)
+{
+	return (size_t)(((element + 7) / 8 * 8 * count + PAGE - 1) / PAGE * PAGE);
+}
+
 /* map_memory - create an array and map it; returns its descriptor, or -1 with errno */
 static int map_memory(const char *name, uint64_t element, uint32_t count, void **memory)
 {
 	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, element, count, BPF_F_MMAPABLE);
-	/* Elements begin at multiples of 8; the whole is a number of pages. */
-	size_t size = (size_t)(((element + 7) / 8 * 8 * count + PAGE - 1) / PAGE * PAGE);
 
 	if (map < 0)
 		return -1;
-	*memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	*memory =
+	    mmap(NULL, mapped_size(element, count), PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
 	if (*memory != MAP_FAILED)
 		return map;
 	*memory = NULL;
@@ -59,7 +65,6 @@ static int make_maps(struct section *section)
 	if (section->fds.btf_fd < 0)
 		return errno;
 	section->element = sizeof(struct section_cpu) + plan->rows * sizeof(struct section_row);
-	section->cpus_size = section->element * plan->cpu_limit;
 	at[AT_SECTION_CPUS] =
 	    map_memory("wl_section_cpus", section->element, plan->cpu_limit, &memory);
 	section->cpus = memory;
@@ -303,15 +308,8 @@ const struct section_row *section_row_at(const struct section *section, uint16_t
 static uint64_t missed_runs(int program)
 {
 	struct bpf_prog_info info;
-	union bpf_attr arguments;
 
-	memset(&info, 0, sizeof(info));
-	memset(&arguments, 0, sizeof(arguments));
-	arguments.info.bpf_fd = (uint32_t)program;
-	arguments.info.info_len = sizeof(info);
-	arguments.info.info = (uintptr_t)&info;
-	if (program < 0 || bpf_call(BPF_OBJ_GET_INFO_BY_FD, &arguments, sizeof(arguments)))
-		return 0;
+	bpf_program_info(program, &info);
 	return info.recursion_misses;
 }
 
@@ -347,10 +345,9 @@ void section_close(struct section *section)
 	unload(section);
 	parts_unload(&section->parts);
 	if (section->cpus)
-		munmap(section->cpus, (section->cpus_size + PAGE - 1) / PAGE * PAGE);
+		munmap(section->cpus, mapped_size(section->element, section->plan.cpu_limit));
 	if (section->owners)
-		munmap(section->owners,
-		       (SECTION_OWNERS * sizeof(*section->owners) + PAGE - 1) / PAGE * PAGE);
+		munmap(section->owners, mapped_size(sizeof(*section->owners), SECTION_OWNERS));
 	section->cpus = NULL;
 	section->owners = NULL;
 	close_fd(&at[AT_SECTION_EVENTS]);

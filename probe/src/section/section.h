@@ -52,7 +52,6 @@ struct section {
 	struct section_part_links parts;
 	struct user_code user; /* of user code */
 	size_t element;
-	size_t cpus_size;
 	char *cpus; /* mapped */
 	struct section_owner *owners;
 };

@@ -208,6 +208,15 @@ static void read_locks(struct section_workload *workload, uint16_t number)
 
 /* ---------------------------------------------------------------- start */
 
+/* release - give back what open_section() took */
+static void release(struct section_workload *workload)
+{
+	section_close(&workload->section);
+	section_counters_close(&workload->counters);
+	lock_groups_close(&workload->locks);
+	free(workload->readers);
+}
+
 /*
  * try_rate - count executions for a while, and choose how many are kept; returns 0, or an errno
  * with the text
@@ -220,7 +229,7 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 	struct section *section = &workload->section;
 	struct section_account account;
 	struct timespec pause = {.tv_nsec = TRY_NS};
-	uint64_t began_ns = clock_ns(), per_s, most = 0;
+	uint64_t began_ns, per_s, most = 0;
 	uint32_t one_in = asked->one_in ? asked->one_in : 1;
 	int error;
 
@@ -284,12 +293,8 @@ static int open_section(struct section_workload *workload, const struct wire_sec
 		    : fail(text, ENOMEM, "no memory for rows");
 	if (!error)
 		error = try_rate(workload, asked, started, text);
-	if (!error)
-		return 0;
-	section_close(&workload->section);
-	section_counters_close(&workload->counters);
-	lock_groups_close(&workload->locks);
-	free(workload->readers);
+	if (error)
+		release(workload);
 	return error;
 }
 
@@ -339,10 +344,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	send_floor(state, false);
 	error = section_attach(&state->section, workload->text);
 	if (error) {
-		section_close(&state->section);
-		section_counters_close(&state->counters);
-		lock_groups_close(&state->locks);
-		free(state->readers);
+		release(state);
 		sender_unspool(sender);
 		free(state);
 		return error;
@@ -401,11 +403,8 @@ static void end(struct section_workload *workload)
 			  "are in no line of the table",
 			  workload->locks_lost);
 	send_results(workload);
-	section_close(&workload->section);
-	section_counters_close(&workload->counters);
+	release(workload);
 	workload_send_result(workload->sender);
-	lock_groups_close(&workload->locks);
-	free(workload->readers);
 	free(workload);
 }
 

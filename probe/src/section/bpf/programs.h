@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 c3ae1e9ffe619cef7c8c5fc363dca0ec7716ae7193f2ff26c1231f757bb7a671 */
+/* sources: sha256 50bc6372a38a7423a49747f8e9ff907edc98409d48fc8d38ad37760a8f2af404 */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H
