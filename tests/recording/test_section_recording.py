@@ -27,7 +27,7 @@ from whylate.recording.finish import finish
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.recording.sections import SectionAccount
-from whylate.wire.constants import WAIT_BINS
+from whylate.wire.constants import MOST_WAITS, WAIT_BINS
 from whylate.wire.messages import (
     ExecutionBins,
     Executions,
@@ -164,6 +164,8 @@ HOSTILE: dict[str, Message] = {
     "a bin twice": raw_bins(5, 1, 5, 1, cpu=1),
     "an empty bin": raw_bins(5, 0, cpu=1),
     "a bin beyond all": raw_bins(WAIT_BINS, 1, cpu=1),
+    "more in a bin than there can be": raw_bins(5, MOST_WAITS + 1, cpu=1),
+    "a lock at no address": SectionLock(1 << 63, "", 1, 1, 5, 5, ()),
     "bins that are cut": ExecutionBins(1, 2, b"\x01\x01"),
     "a second account": result(4),
     "samples": Samples(0, 1, 4, b"\x02"),

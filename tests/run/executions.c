@@ -51,7 +51,7 @@ struct execution {
 static struct execution *events[KINDS];
 static atomic_t counts[KINDS];
 
-/* An execution to be; after it come `inner` ones, each within the one before. */
+/* An execution that is planned; `inner` more begin in it, each in the one that precedes it. */
 struct call {
 	enum kind kind;
 	u64 size_ns;

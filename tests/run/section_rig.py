@@ -28,11 +28,12 @@ from whylate.lab.faults.log import LOG_LIMIT
 from whylate.lab.faults.place import SERVICES
 from whylate.lab.packages import Packages
 from whylate.probe.client import Client, ProbeGoneError
+from whylate.recording.sections import decode_bins
 from whylate.recording.workloads.section import Section
 from whylate.run.unattended import Script
 from whylate.run.workloads.section import SectionRules
 from whylate.wire.constants import ExecutionFlag
-from whylate.wire.executions import decode_bins, decode_executions
+from whylate.wire.executions import decode_executions
 from whylate.wire.messages import (
     CpuResult,
     CpuStarted,
@@ -198,7 +199,7 @@ def _timed(messages: Sequence[Message]) -> Timed:
         account=account,
         start_ns=starts[0].start_ns,
         end_ns=results[0].end_ns,
-        in_bins=sum(count for cpu in bins for _, count in cpu),
+        in_bins=sum(part.count for cpu in bins for part in cpu.bins),
         dropped=sum(result.dropped for result in results),
         pid=pid,
         begin_ns=begin_ns,

@@ -10,6 +10,8 @@ from msgspec import Meta
 
 from whylate.recording.bounds import Count, Cpu, Integer, TimeNs
 from whylate.recording.waits import WaitBin
+from whylate.wire.blocks import decode_numbers, decode_rows
+from whylate.wire.codec import WireError
 from whylate.wire.constants import (
     MOST_EXECUTION_COUNTS,
     MOST_LOCK_GROUPS,
@@ -18,6 +20,7 @@ from whylate.wire.constants import (
     ExecutionPart,
     SectionHook,
 )
+from whylate.wire.messages import ExecutionBins
 
 #: Callers of a wait that are kept (probe/src/section/bpf/layout.h).
 MOST_CALLERS = 8
@@ -50,6 +53,15 @@ class CpuBins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Raise ValueError for bins in no order."""
         if any(later.bin <= before.bin for before, later in pairwise(self.bins)):
             raise ValueError("bins of executions in no order")
+
+
+def decode_bins(message: ExecutionBins) -> CpuBins:
+    """Return the bins that have any; raises WireError for what no board can have counted."""
+    rows = decode_rows(decode_numbers(message.data), message.bins, "waits").tolist()
+    try:
+        return msgspec.convert({"cpu": message.cpu, "bins": rows}, CpuBins)
+    except msgspec.ValidationError as error:
+        raise WireError(f"bins of executions: {error}") from None
 
 
 class SectionAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from whylate.wire.app_samples import MAX_PID, Threads
 from whylate.wire.blocks import INT64_MAX, decode_numbers, decode_rows
 from whylate.wire.codec import WireError
-from whylate.wire.constants import HIGHEST_CPU, WAIT_BINS, CountState, ExecutionFlag
-from whylate.wire.messages import ExecutionBins, ExecutionCounts, Executions
+from whylate.wire.constants import HIGHEST_CPU, CountState, ExecutionFlag
+from whylate.wire.messages import ExecutionCounts, Executions
 from whylate.wire.samples import Rows
 
 #: Stands for a count that an execution does not have.
@@ -95,17 +94,3 @@ def decode_counts(block: ExecutionCounts, counters: int) -> Counts:
         raise WireError("counts that cannot be")
     own = (state == CountState.OWN)[:, np.newaxis]
     return Counts(np.where(own, values[:, :counters], NO_COUNT), state)
-
-
-def decode_bins(message: ExecutionBins) -> list[tuple[int, int]]:
-    """Return the bins that have any, and how many each has; raises WireError."""
-    rows = decode_rows(decode_numbers(message.data), message.bins, "waits").tolist()
-    bins = [(int(number), int(count)) for number, count in rows]
-    numbers = [number for number, _ in bins]
-    if (
-        any(later <= before for before, later in pairwise(numbers))
-        or not 0 <= numbers[0] <= numbers[-1] < WAIT_BINS
-        or any(count < 1 for _, count in bins)
-    ):
-        raise WireError("bins of executions that cannot be")
-    return bins

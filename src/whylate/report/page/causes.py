@@ -77,11 +77,12 @@ def why(answer: Answer) -> Why:
     drawings = [
         drawing(traced, activation_title(traced, answer), colour) for traced in answer.worst
     ]
+    coloured = [(row, colours.get(row.key, "rest") if row.key else "rest") for row in rows]
     return Why(
         "",
         headline(answer, population),
-        _bar(rows, colours),
-        [(row, colours.get(row.key, "rest") if row.key else "rest") for row in rows],
+        bar([(row.name, row.share, colour) for row, colour in coloured]),
+        coloured,
         [note.removeprefix("▶ ") for note in notes(answer, population)],
         [(row, colour(*row.key) if row.key else "") for row in family_rows(answer)],
         unrecorded_text(answer),
@@ -105,16 +106,18 @@ def _colours(rows: Iterable[CauseRow]) -> dict[Key, str]:
     return colours
 
 
-def _bar(rows: Sequence[CauseRow], colours: dict[Key, str]) -> list[Part]:
-    """Return the shares side by side; negative shares are in the table alone."""
+def bar(shares: Sequence[tuple[str, float, str]]) -> list[Part]:
+    """Return shares side by side; negative shares are in the table alone.
+
+    shares: of each its name, itself, and the class of its colour.
+    """
     parts = []
     x = 0.0
-    whole = max(1.0, sum(max(row.share, 0) for row in rows))
-    for row in rows:
-        width = max(row.share, 0) / whole * WIDTH
+    whole = max(1.0, sum(max(share, 0) for _, share, _ in shares))
+    for name, share, colour in shares:
+        width = max(share, 0) / whole * WIDTH
         if width >= _NARROWEST:
-            colour = colours.get(row.key, "rest") if row.key else "rest"
-            title = f"{row.name}: {format_percent(row.share, 1)}"
+            title = f"{name}: {format_percent(share, 1)}"
             parts.append(Part(round(x, 1), round(width, 1), colour, title))
         x += width
     return parts

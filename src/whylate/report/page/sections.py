@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whylate.quantities import format_percent
 from whylate.report.executions import COLUMNS as FIGURES
 from whylate.report.executions import (
     figure_cells,
@@ -17,7 +16,7 @@ from whylate.report.executions import (
     name_text,
     ratio_reasons,
 )
-from whylate.report.page.causes import WIDTH, Part
+from whylate.report.page.causes import Part, bar
 from whylate.report.plots.scatter import Scattergram, scattergrams
 from whylate.report.section_counters import (
     counter_classes,
@@ -40,8 +39,6 @@ from whylate.stats.executions.parts import REST
 from whylate.summary.executions import Counted
 from whylate.summary.model import Summary
 
-#: A narrower part of a bar is not visible.
-_NARROWEST = 0.5
 #: The headline where there is no median.
 _TOO_FEW = "Too few executions have a row to say which took longer."
 
@@ -100,19 +97,12 @@ def longer_executions(summary: Summary) -> LongerSection | None:
         return None
     rows = class_rows(longer) if longer is not None else []
     colours = ["unexplained" if row.name == REST else f"cause{i}" for i, row in enumerate(rows)]
-    whole = max(1.0, sum(max(row.share, 0) for row in rows))
-    parts, x = [], 0.0
-    for row, colour in zip(rows, colours, strict=True):
-        width = max(row.share, 0) / whole * WIDTH
-        if width >= _NARROWEST:
-            title = f"{row.name}: {format_percent(row.share, 1)}"
-            parts.append(Part(round(x, 1), round(width, 1), colour, title))
-        x += width
+    coloured = list(zip(rows, colours, strict=True))
     return LongerSection(
         longer_headline(longer) if longer is not None else _TOO_FEW,
         COLUMNS,
-        parts,
-        list(zip(rows, colours, strict=True)),
+        bar([(row.name, row.share, colour) for row, colour in coloured]),
+        coloured,
         longer_notes(longer) if longer is not None else [],
         locks,
         LOCK_COLUMNS,

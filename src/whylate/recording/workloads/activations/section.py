@@ -19,8 +19,8 @@ from whylate.recording.sections import (
     SectionAccount,
     SectionFloor,
     SectionReport,
+    decode_bins,
 )
-from whylate.recording.waits import WaitBin
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.recording.workloads.activations.app import (
     MAX_THREADS,
@@ -41,7 +41,6 @@ from whylate.wire.constants import (
 from whylate.wire.executions import (
     Counts,
     ExecutionRows,
-    decode_bins,
     decode_counts,
     decode_executions,
 )
@@ -61,6 +60,8 @@ from whylate.wire.messages import (
 )
 from whylate.wire.messages import SectionFloor as SectionFloorMessage
 
+#: The one address whose negative is no integer of a manifest.
+_NO_INTEGER = 1 << 63
 #: Characters of a function's name with its offset and module.
 _LONGEST_NAME = 128
 
@@ -225,6 +226,7 @@ class SectionAssembler(AppAssembler):
         if (
             len(message.callers) > MOST_CALLERS
             or not message.count
+            or message.lock == _NO_INTEGER
             or not message.longest_ns <= message.total_ns <= message.count * message.longest_ns
         ):
             raise WireError("waits for a lock that cannot have been")
@@ -258,10 +260,8 @@ class SectionAssembler(AppAssembler):
     def _add_bins(self, message: ExecutionBins) -> None:
         if self.section is None or any(cpu.cpu == message.cpu for cpu in self.section.cpus):
             raise WireError("bins of no section, or twice of one CPU")
-        bins = [WaitBin(number, count) for number, count in decode_bins(message)]
-        self.section = msgspec.structs.replace(
-            self.section, cpus=[*self.section.cpus, CpuBins(message.cpu, bins)]
-        )
+        cpus = [*self.section.cpus, decode_bins(message)]
+        self.section = msgspec.structs.replace(self.section, cpus=cpus)
 
     def _add_result(self, message: SectionResult) -> None:
         if self.section is None or self.section.account is not None:
