@@ -92,6 +92,57 @@ static int make_maps(struct section *section)
 	return at[AT_SECTION_EVENTS] < 0 ? errno : 0;
 }
 
+/* attach_links - attach a program at all its places; returns 0, or an errno with the text */
+static int attach_links(struct section *section, bool at_end, char *text)
+{
+	const struct section_method *hook = section->hook;
+	struct section_links *links = at_end ? &section->end_links : &section->begin_links;
+	size_t count = hook->count ? hook->count(section, at_end) : 1;
+
+	while (links->count < count) {
+		int link = hook->attach(section, at_end, links->count);
+
+		if (link < 0)
+			return fail(text, errno, "%s: %s",
+				    at_end && *section->plan.end ? section->plan.end
+								 : section->plan.begin,
+				    strerror(errno));
+		links->at[links->count++] = link;
+	}
+	return 0;
+}
+
+static void close_links(struct section_links *links)
+{
+	while (links->count)
+		close(links->at[--links->count]);
+}
+
+/* set_closed - let executions begin on all CPUs, or none any more */
+static void set_closed(struct section *section, uint64_t is_closed)
+{
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
+		__atomic_store_n(&section_cpu_at(section, i)->is_closed, is_closed,
+				 __ATOMIC_RELAXED);
+}
+
+/* attach_hook - attach the programs; until section_attach() nothing begins: the kernel may take
+ * long between the two */
+static int attach_hook(struct section *section, char *text)
+{
+	int error = 0;
+
+	set_closed(section, 1);
+	/* Ends first. But programs at one tracepoint run in the order in which they came. */
+	if (section->plan.is_empty && section->plan.kind == SECTION_TRACEPOINTS)
+		error = attach_links(section, false, text);
+	if (!error)
+		error = attach_links(section, true, text);
+	if (!error)
+		error = attach_links(section, false, text);
+	return error;
+}
+
 static void unload(struct section *section)
 {
 	section_detach(section);
@@ -99,20 +150,22 @@ static void unload(struct section *section)
 	close_fd(&section->end_program);
 }
 
-/* try_hook - load the programs for a hook, and attach them once */
+/*
+ * try_hook - load the programs for a hook, and attach them: it works where that does
+ *
+ * They stay attached, since to detach takes long, but nothing begins yet. Those of an empty section
+ * are not attached: its hook is one that works.
+ */
 static int try_hook(struct section *section, const struct section_method *hook, char *text)
 {
 	int error;
 
 	section->hook = hook;
 	error = hook->load(section, text);
+	if (!error && !section->plan.is_empty)
+		error = attach_hook(section, text);
 	if (!error)
-		error = section_attach(section, text);
-	section_detach(section);
-	if (!error) {
-		section_forget(section);
 		return 0;
-	}
 	unload(section);
 	section->hook = NULL;
 	return error;
@@ -187,54 +240,12 @@ int section_count(const struct section *section, uint16_t cpu, uint32_t number, 
 			   cpu * WIRE_MOST_EXECUTION_COUNTS + number, (uint32_t)event);
 }
 
-/* attach_links - attach a program at all its places; returns 0, or an errno with the text */
-static int attach_links(struct section *section, bool at_end, char *text)
-{
-	const struct section_method *hook = section->hook;
-	struct section_links *links = at_end ? &section->end_links : &section->begin_links;
-	size_t count = hook->count ? hook->count(section, at_end) : 1;
-
-	while (links->count < count) {
-		int link = hook->attach(section, at_end, links->count);
-
-		if (link < 0)
-			return fail(text, errno, "%s: %s",
-				    at_end && *section->plan.end ? section->plan.end
-								 : section->plan.begin,
-				    strerror(errno));
-		links->at[links->count++] = link;
-	}
-	return 0;
-}
-
-static void close_links(struct section_links *links)
-{
-	while (links->count)
-		close(links->at[--links->count]);
-}
-
-/* set_closed - let executions begin on all CPUs, or none any more */
-static void set_closed(struct section *section, uint64_t is_closed)
-{
-	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
-		__atomic_store_n(&section_cpu_at(section, i)->is_closed, is_closed,
-				 __ATOMIC_RELAXED);
-}
-
 int section_attach(struct section *section, char *text)
 {
-	int error = 0;
+	int error;
 
-	/* The kernel may take long between the two: until both are there nothing is counted. */
-	set_closed(section, 1);
 	parts_attach(&section->parts);
-	/* Ends first. But programs at one tracepoint run in the order in which they came. */
-	if (section->plan.is_empty && section->plan.kind == SECTION_TRACEPOINTS)
-		error = attach_links(section, false, text);
-	if (!error)
-		error = attach_links(section, true, text);
-	if (!error)
-		error = attach_links(section, false, text);
+	error = attach_hook(section, text);
 	if (!error)
 		set_closed(section, 0);
 	return error;

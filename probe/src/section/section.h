@@ -68,8 +68,8 @@ struct section_account {
 	uint64_t missed;
 };
 
-/* section_open - load the programs for the first hook that this kernel permits, and try it once;
- * returns 0, or an errno with the text */
+/* section_open - load the programs for the first hook that this kernel permits, and attach them, so
+ * that it is known to work; nothing is timed yet. Returns 0, or an errno with the text. */
 int section_open(struct section *section, const struct section_plan *plan, char *text);
 
 /* section_count - let executions on that CPU read this counter at their marks, as the number-th of
