@@ -33,7 +33,7 @@ from whylate.recording.reader import open_recording
 PROGRAM = "system_calls"
 SECTION = "raw_syscalls:sys_enter..raw_syscalls:sys_exit"
 #: Until a tool has attached its programs.
-SETTLE_S = 4.0
+SETTLE_S = 6.0
 NOTHING, ALL, NAMED, SYSCOUNT, BPFTRACE = (
     "nothing", "whylate section", "whylate section --comm", "syscount -L", "bpftrace",
 )  # fmt: skip

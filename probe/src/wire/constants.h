@@ -361,6 +361,7 @@ enum recorder_kind {
 /* X(name, unit, doc) for each kind of load. */
 #define WIRE_LOADS(X)                                                                              \
 	X(memory, "bytes", "copies memory far beyond the caches")                                  \
+	X(code, "calls", "runs through code far beyond the instruction cache")                     \
 	X(switch, "switches", "many threads hand tokens round a ring")                             \
 	X(net, "bytes", "TCP streams and small TCP and UDP packets over loopback")                 \
 	X(fork, "forks", "short-lived processes, one after another")                               \

@@ -389,6 +389,7 @@ class EventKind(IntEnum):
 #: Kinds of loads: what their work is counted in, and what they do.
 LOADS = {
     "memory": ("bytes", "copies memory far beyond the caches"),
+    "code": ("calls", "runs through code far beyond the instruction cache"),
     "switch": ("switches", "many threads hand tokens round a ring"),
     "net": ("bytes", "TCP streams and small TCP and UDP packets over loopback"),
     "fork": ("forks", "short-lived processes, one after another"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
+from whylate.recording.bounds import Small
 from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import (
     Condition,
     KernelFunction,
@@ -20,6 +22,7 @@ from whylate.run.errors import RequestError
 from whylate.run.workloads.app import check_comm, check_pid
 from whylate.run.workloads.counters import check_counters, resolve_counters
 from whylate.run.workloads.rules import ActivationRules
+from whylate.run.workloads.tables import Duration, WorkloadTable
 from whylate.run.workloads.user_code import check_user_code, is_user_code, parse_user_code
 from whylate.text import plain
 from whylate.wire import messages
@@ -44,8 +47,31 @@ _OWN = re.compile(
 _MOST_VALUE = 1 << 63
 
 
+class SectionTable(WorkloadTable, rename={"duration": "for"}, kw_only=True):
+    """[section]. place: as whylate section takes it; the others are its options."""
+
+    place: str
+    duration: Duration = Duration(20_000_000_000)
+    comm: str | None = None
+    hook: str = "best"
+    one_in: Small | None = None
+    counters: list[str] = msgspec.field(default_factory=list)
+
+    def workload(self) -> Section:
+        """Return the section; raises RequestError."""
+        return Section(
+            duration_ns=int(self.duration),
+            place=parse_place(self.place, self.hook),
+            comm=self.comm,
+            one_in=self.one_in,
+            counters=[CounterPlan(name) for name in self.counters],
+        )
+
+
 class SectionRules(ActivationRules):
     """Every execution of a piece of code."""
+
+    table: ClassVar[type[WorkloadTable] | None] = SectionTable
 
     def check(self, plan: RunPlan) -> None:
         """Raise RequestError for a section that no board can time."""
