@@ -140,11 +140,16 @@ def show(book: ResultBook) -> None:
         for name in TOOLS
     }
     for name, rounds in added.items():
+        if not rounds:
+            print(f"{name:24} no figure")
+            continue
         low, middle, high = np.percentile(list(rounds.values()), [25, 50, 75])
         print(f"{name:24} adds {middle:5.0f} ns to a call "
               f"(half of {len(rounds)} rounds: {low:.0f} to {high:.0f})")  # fmt: skip
     for ours, theirs in ((ALL, SYSCOUNT), (NAMED, BPFTRACE)):
         both = added[ours].keys() & added[theirs].keys()
+        if not both:
+            continue
         ratio = paired_ratio([added[ours][n] for n in both], [added[theirs][n] for n in both])
         print(f"{ours} / {theirs}: {ratio}")
 
