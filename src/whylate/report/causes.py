@@ -146,8 +146,8 @@ def notes(answer: Answer, population: Population) -> list[str]:
         )
     if answer.between:
         lines.append(
-            f"{answer.between:,} recorded {answer.counted} lie between the run's threshold and this "
-            "one: they count neither as late nor as control"
+            f"{answer.between:,} recorded {answer.counted} lie between the run's threshold and "
+            "this one: they count neither as late nor as control"
         )
     if answer.detached:
         lines.append(
@@ -156,8 +156,8 @@ def notes(answer: Answer, population: Population) -> list[str]:
         )
     if any(cause.low is None for cause in population.causes):
         lines.append(
-            f"no intervals: {_late_episodes(population, answer)} are too few or too close together; "
-            "measure longer"
+            f"no intervals: {_late_episodes(population, answer)} are too few or too close "
+            "together; measure longer"
         )
     elif population.episodes < FEW_EPISODES:
         lines.append(f"{population.episodes} {_unit(answer)}s say little about the next ones")

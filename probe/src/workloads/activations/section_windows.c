@@ -8,6 +8,8 @@
 /* Where the host leaves it to the probe: beside WIRE_LATE_PER_S, controls a second. Both together
  * are fewer than the recorder copies at the most. */
 #define CONTROL_PER_S 20u
+/* More controls in a second, and fewer are drawn from then on. */
+#define CONTROLS_MOST (2u * CONTROL_PER_S)
 /* No more than that part of a million is late: the slowest of 500. */
 #define TAIL_PPM 2000u
 #define PPM	 1000000u
@@ -26,11 +28,34 @@ static void choose(struct wire_recorder *request, uint64_t per_s)
 		request->control_every = (uint32_t)(per_s / CONTROL_PER_S + 1);
 }
 
+/*
+ * thin_out - draw fewer controls from now on where more come than the trial has shown
+ *
+ * They must leave room for late ones. By their number alone: how long one took does not count.
+ */
+static void thin_out(struct section_windows *windows)
+{
+	struct flight *flight = windows->flight;
+	uint64_t took_ns = flight->recorder.gathered_ns - windows->since_ns;
+	uint64_t every = flight->request.control_every;
+
+	/* A stretch begins with its first control: none may come for long. */
+	if (windows->controls && windows->controls <= CONTROLS_MOST && took_ns < NS_PER_S)
+		return;
+	if (windows->controls > CONTROLS_MOST) {
+		every *= windows->controls * NS_PER_S / (CONTROL_PER_S * (took_ns + 1)) + 1;
+		flight->request.control_every = every < UINT32_MAX ? (uint32_t)every : UINT32_MAX;
+	}
+	windows->controls = 0;
+	windows->since_ns = flight->recorder.gathered_ns;
+}
+
 void section_windows_start(struct section_windows *windows, struct flight *flight, uint64_t per_s)
 {
 	char text[FAILURE_TEXT];
 
-	windows->flight = flight;
+	*windows =
+	    (struct section_windows){.flight = flight, .thins = !flight->request.control_every};
 	if (!flight->wanted)
 		return;
 	choose(&flight->request, per_s);
@@ -41,6 +66,7 @@ void section_windows_start(struct section_windows *windows, struct flight *fligh
 	if (text[0])
 		send_note(flight->sender, "recorder-declined", "%s", text);
 	flight_report_started(flight);
+	windows->since_ns = clock_ns();
 }
 
 void section_windows_gather(struct section_windows *windows)
@@ -50,6 +76,8 @@ void section_windows_gather(struct section_windows *windows)
 	if (!windows->flight->recording)
 		return;
 	flight_gather(windows->flight);
+	if (windows->thins)
+		thin_out(windows);
 	windows->flight->gather_ns += clock_thread_ns() - before_ns;
 }
 
@@ -93,6 +121,9 @@ void section_windows_examine(struct section_windows *windows, uint16_t cpu, uint
 		return;
 	reason = reason_for(flight, cpu, number, row);
 	if (reason == REASON_NONE)
+		return;
+	/* What is left of this look goes without them. */
+	if (reason == REASON_CONTROL && windows->controls++ > CONTROLS_MOST && windows->thins)
 		return;
 	before_ns = clock_thread_ns();
 	if (flight_send_window(flight, &subject, reason, &none, NULL))

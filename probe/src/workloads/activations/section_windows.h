@@ -16,6 +16,9 @@
 
 struct section_windows {
 	struct flight *flight;
+	bool thins;	   /* controls are thinned out where more come than the trial has shown */
+	uint32_t controls; /* windows of them, since since_ns */
+	uint64_t since_ns;
 };
 
 /* section_windows_start - start the recorder, where one was requested, or note why not; per_s: rows

@@ -66,9 +66,7 @@ def cut_execution(window: Window, untimed_hooks: Sequence[str] = ()) -> list[Pie
     if window.run_ns <= window.due_ns:
         return []
     rule = _Rule(window)
-    switches_ns = frozenset(
-        event.time_ns for event in window.events if event.kind is Kind.SWITCH
-    )
+    switches_ns = frozenset(event.time_ns for event in window.events if event.kind is Kind.SWITCH)
     pieces: list[Piece] = []
     for (cpu, is_on), stays in groupby(follow_thread(window), key=_place):
         cut = [piece for stay in stays for piece in rule.cut(stay)]
