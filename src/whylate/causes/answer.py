@@ -68,6 +68,7 @@ class TracedActivation:
     breakdown: Breakdown
     window: Window
     thread: str | None = None
+    is_execution: bool = False
 
 
 @dataclass(frozen=True)
@@ -455,7 +456,9 @@ class _Accounting:
             window.latency_ns,
             recorded(pieces),
         )
-        return TracedActivation(breakdown, window, self._thread(window.pid))
+        return TracedActivation(
+            breakdown, window, self._thread(window.pid), is_execution=self._are_executions
+        )
 
 
 def _threads(manifest: Manifest) -> Callable[[int], str | None]:
