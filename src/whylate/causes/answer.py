@@ -392,7 +392,7 @@ def _tail_of(manifest: Manifest) -> int:
     """Return of how many activations the slowest is late.
 
     Executions may come so fast that fewer than twice the slowest thousandth were recorded: by
-    their rate in the trial, as the probe has it.
+    their rate before the run, as the probe has it.
     """
     section = manifest.section
     if section is None or not section.tried_ns:

@@ -29,9 +29,10 @@ static void choose(struct wire_recorder *request, uint64_t per_s)
 }
 
 /*
- * thin_out - draw fewer controls from now on where more come than the trial has shown
+ * thin_out - draw fewer controls from now on where more come than was tried
  *
- * They must leave room for late ones. By their number alone: how long one took does not count.
+ * They must leave room for late executions. By their number alone: how long one took does not
+ * count.
  */
 static void thin_out(struct section_windows *windows)
 {

@@ -16,7 +16,7 @@
 
 struct section_windows {
 	struct flight *flight;
-	bool thins;	   /* controls are thinned out where more come than the trial has shown */
+	bool thins;	   /* controls are thinned out where more come than was tried */
 	uint32_t controls; /* windows of them, since since_ns */
 	uint64_t since_ns;
 };
