@@ -76,6 +76,8 @@
 #define WIRE_KEPT_OUTPUT 65536u
 /* The largest tail of which windows are recorded, in millionths. */
 #define WIRE_MOST_TAIL_PPM 500000u
+/* Late executions of a section whose windows are recorded in a second. */
+#define WIRE_LATE_PER_S 50u
 /* Blocks of a workload in which the recorder is detached. */
 #define WIRE_MOST_DETACHED 1024u
 /* A stage that takes longer gets a stack; or half the threshold, where that is less. */

@@ -14,6 +14,7 @@
 
 #include "activations/bins.h"
 #include "activations/lock_groups.h"
+#include "activations/section_windows.h"
 #include "activations/thread_names.h"
 #include "benchmark/counters.h"
 #include "clock.h"
@@ -71,6 +72,7 @@ struct section_workload {
 	struct section_counters counters;
 	struct section_names names;
 	struct section_reader *readers; /* by CPU number */
+	struct section_windows windows;
 	struct thread_names threads;
 	struct lock_groups locks;
 	uint64_t locks_lost;
@@ -176,9 +178,12 @@ static bool read_cpu(struct section_workload *workload, uint16_t number)
 			reader->dropped++;
 			continue;
 		}
+		if (!section_windows_are_gathered(&workload->windows, &row) && !workload->ending)
+			return true;
 		if (!sender_has_room(workload->sender, BLOCKS_ROOM))
 			return false;
 		put(workload, number, reader->next, &row);
+		section_windows_examine(&workload->windows, number, reader->next, &row);
 		thread_names_send(&workload->threads, workload->sender, row.pid);
 		reader->seen++;
 	}
@@ -341,9 +346,13 @@ static int start(struct workload *workload, const union wire_command *command)
 	SEND(sender, section_started, SECTION_STARTED, .hook = started.hook,
 	     .one_in = started.one_in, .parts = state->section.parts.observed,
 	     .tried_ns = started.tried_ns, .tried = started.tried);
+	/* Its programs come before those of the section, at the same tracepoints too. */
+	section_windows_start(&state->windows, workload->context.flight,
+			      started.tried * NS_PER_S / started.tried_ns / started.one_in);
 	send_floor(state, false);
 	error = section_attach(&state->section, workload->text);
 	if (error) {
+		section_windows_end(&state->windows);
 		release(state);
 		sender_unspool(sender);
 		free(state);
@@ -395,6 +404,7 @@ static void end(struct section_workload *workload)
 	for (uint16_t i = 0; i < workload->section.plan.cpu_limit; i++)
 		ship_block(workload, i);
 	sender_unspool(workload->sender);
+	section_windows_end(&workload->windows);
 	lock_groups_send(&workload->locks, workload->sender);
 	if (workload->locks_lost)
 		send_note(workload->sender, "locks",
@@ -413,6 +423,7 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 	struct section_workload *state = workload->state;
 	bool all = true, ship = now_ns - state->shipped_ns >= SHIP_NS;
 
+	section_windows_gather(&state->windows);
 	if (now_ns >= state->end_ns)
 		section_close_entries(&state->section);
 	if (now_ns >= state->end_ns + LAST_NS && !state->ending) {
@@ -444,8 +455,8 @@ static void stop(struct workload *workload)
 
 static int wait_ms(const struct workload *workload)
 {
-	(void)workload;
-	return LOOK_MS;
+	/* Events of the recorder may be overwritten sooner than rows. */
+	return workload->context.flight->recording ? workload_look_ms(workload) : LOOK_MS;
 }
 
 const struct workload_ops workload_section = {

@@ -73,6 +73,8 @@ LARGEST_SET = 1_099_511_627_776
 KEPT_OUTPUT = 65_536
 #: The largest tail of which windows are recorded, in millionths.
 MOST_TAIL_PPM = 500_000
+#: Late executions of a section whose windows are recorded in a second.
+LATE_PER_S = 50
 #: Blocks of a workload in which the recorder is detached.
 MOST_DETACHED = 1_024
 #: A stage that takes longer gets a stack; or half the threshold, where that is less.

@@ -44,6 +44,11 @@ _OWN = re.compile(
     r"bpf_|__bpf_|ktime_get|trace_call_bpf|perf_trace_run_bpf|kprobe|rethook|"
     r"arch_rethook|ftrace_|__x64_sys_bpf|__sys_bpf"
 )
+#: Of code that reads a stack or memory for the programs of the recorder, and of the section.
+_OWN_READS = re.compile(
+    r"copy_from_(kernel|user)_nofault|get_callchain_|get_perf_callchain|perf_callchain_|"
+    r"arch_stack_walk|unwind_|stack_trace_"
+)
 _MOST_VALUE = 1 << 63
 
 
@@ -96,6 +101,7 @@ class SectionRules(ActivationRules):
             )
         check_counters([counter.name for counter in workload.counters])
         super().check(plan)
+        check_recorder(workload)
 
     def resolve(self, plan: RunPlan, available: Sequence[int], model: str | None) -> Section:
         """Resolve the counters; raises RequestError."""
@@ -135,12 +141,25 @@ class SectionRules(ActivationRules):
         )
 
 
+def check_recorder(workload: Section) -> None:
+    """Raise RequestError for windows of executions that no thread takes along."""
+    if workload.recorder is None:
+        return
+    pair = workload.place if isinstance(workload.place, TracepointPair) else None
+    if pair is not None and pair.key != "thread":
+        raise RequestError(
+            "--recorder follows the thread of an execution: not with `by cpu` or `by ARGUMENT`"
+        )
+    if workload.recorder.stop_above_ns is not None or workload.recorder.detach is not None:
+        raise RequestError("the recorder of a section is neither stopped nor detached early")
+
+
 def check_place(place: KernelFunction | TracepointPair | UserCode) -> None:
     """Raise RequestError for names that no kernel has, and for code that times executions."""
     if isinstance(place, KernelFunction):
         if len(place.function) > LONGEST_PLACE or not _FUNCTION.fullmatch(place.function):
             raise RequestError(f"{plain(place.function, 80)!r} is no name of a function")
-        if _OWN.match(place.function):
+        if _OWN.match(place.function) or _OWN_READS.match(place.function):
             raise RequestError(
                 f"{place.function} runs while an execution is timed: it cannot be timed itself"
             )
