@@ -16,7 +16,14 @@ from whylate.recording.samples import Activations
 from whylate.summary.model import SectionFigures, Summary
 from whylate.summary.summarize import summarize
 from whylate.wire.constants import ExecutionPart, SectionHook
-from whylate.wire.messages import Message, SectionFloor, SectionLock, SectionResult, SectionStarted
+from whylate.wire.messages import (
+    Message,
+    SectionFloor,
+    SectionLock,
+    SectionPath,
+    SectionResult,
+    SectionStarted,
+)
 
 ALL_PARTS = int(
     ExecutionPart.INTERRUPTED | ExecutionPart.SWITCHED | ExecutionPart.LOCK | ExecutionPart.FAULT
@@ -58,6 +65,17 @@ def lock(
 ) -> SectionLock:  # fmt: skip
     """Return waits for a lock, in the order of the message."""
     return SectionLock(address, name, flags, count, total_ns, longest_ns, callers)
+
+
+def path(
+    *callers: str, longer: int = 1, total_ns: int | None = None, longest_ns: int = 9_000,
+    control: int = 0, lost: int = 0, above_ns: int = 2_000,
+) -> SectionPath:  # fmt: skip
+    """Return executions that ended with the same callers, in the order of the message."""
+    if not longer:
+        longest_ns = 0
+    total_ns = longer * longest_ns if total_ns is None else total_ns
+    return SectionPath(above_ns, longer, total_ns, longest_ns, control, lost, callers)
 
 
 def floor(

@@ -37,8 +37,13 @@ _recording = option_under(Heading.RECORDING)
 @_recording("--one-in", type=click.IntRange(1, MOST_ONE_IN), metavar="N",
             help="Keep one of N executions, drawn at random. All are counted.  "
             "[default: as many as can be kept]")  # fmt: skip
+@_recording("--keep-above", "keep_above_ns", type=DURATION, metavar="TIME",
+            help="Keep every execution that takes longer, drawn or not, apart from the "
+            "sample.")  # fmt: skip
 @_recording("--locks", is_flag=True,
             help="Tell waits for locks in the section by lock and callers.")  # fmt: skip
+@_recording("--paths", is_flag=True,
+            help="Count the call paths of longer executions, and of some others.")  # fmt: skip
 @counters_option
 @_recording("--spool", is_flag=True, help="Keep all rows on the board until the end.")
 @run_options
@@ -51,8 +56,10 @@ def command(
     requirements: tuple[str, ...],
     hook: str,
     one_in: int | None,
+    keep_above_ns: int | None,
     counters: tuple[str, ...],
     locks: bool,
+    paths: bool,
     spool: bool,
     options: RunOptions,
 ) -> None:
@@ -94,9 +101,11 @@ def command(
         spool=spool,
         place=parse_place(section, hook),
         locks=locks,
+        paths=paths,
         comm=comm,
         pid=pid,
         one_in=one_in,
+        keep_above_ns=keep_above_ns,
         counters=[CounterPlan(name) for name in dict.fromkeys(counters)],
     )
     outcomes = make_runs(workload, options)

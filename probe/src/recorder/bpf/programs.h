@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 f700b7f81f41a83a448a8b1bc67baf4a1c5e931ecba3436651820ee466de9c55 */
+/* sources: sha256 ff3414a943deffb68ed59d7198b2b06b88bd06409908c97805a25a334398f77a */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
