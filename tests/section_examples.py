@@ -106,6 +106,7 @@ def recorded(
     ended: bool = True,
     function: str = "vfs_read",
     comm: str | None = None,
+    keep_above_ns: int | None = None,
 ) -> Example:
     """Return the recording of a run on CPU 0; account: one that closes, where it is not given."""
     made = executions() if ran is None else ran
@@ -114,7 +115,7 @@ def recorded(
     sent += [account or result(len(made))] if ended else []
     section_journal(
         directory, *sent, seen=[len(made)], started=started(parts, one_in), ended=ended,
-        function=function, comm=comm,
+        function=function, comm=comm, keep_above_ns=keep_above_ns,
     )  # fmt: skip
     finish(directory)
     recording = open_recording(directory)

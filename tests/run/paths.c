@@ -10,7 +10,7 @@
 
 #define NOINLINE __attribute__((noinline, noipa))
 #define SHORT	 2000
-#define LONG	 (100 * SHORT)
+#define LONG	 (500 * SHORT)
 
 static volatile int sink;
 

@@ -9,7 +9,8 @@ from whylate.summary.model import KeptFigures, LongExecution
 def kept_columns(kept: KeptFigures) -> tuple[str, ...]:
     """Return the headings of the table, in order."""
     parts = kept.longest[0].parts if kept.longest else {}
-    return ("took", "began at", "CPU", "thread", *parts, "drawn")
+    short = (name.removeprefix("waiting for a ") for name in parts)
+    return ("took", "began at", "CPU", "thread", *short, "drawn")
 
 
 def kept_rows(kept: KeptFigures, most: int) -> list[tuple[str, ...]]:

@@ -224,7 +224,8 @@ def section_cautions(section: SectionFigures | None) -> Iterator[Caution]:
     )
     for count, (one, several) in parts:
         if count:
-            share = format_percent(count / account.entries)
+            part = count / account.entries
+            share = format_percent(part, 2 if part < 0.01 else 0)
             what = (
                 f"1 execution ({share}) {one}: how long it took"
                 if count == 1

@@ -121,7 +121,7 @@ def _print_paths(paths: PathsFigures, console: Console) -> None:
 
 def _print_kept(kept: KeptFigures, console: Console) -> None:
     """Print the longest executions."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = Table(box=None, padding=(0, 1, 0, 0))
     for heading in kept_columns(kept):
         table.add_column(heading, justify="right")
     for row in kept_rows(kept, _MOST_LONGEST):
