@@ -222,12 +222,12 @@ def section_cautions(section: SectionFigures | None) -> Iterator[Caution]:
         ),
         (account.no_room, ("came while too many threads were in the section",) * 2),
     )
-    for count, (one, several) in parts:
+    for count, (single, several) in parts:
         if count:
             part = count / account.entries
             share = format_percent(part, 2 if part < 0.01 else 0)
             what = (
-                f"1 execution ({share}) {one}: how long it took"
+                f"1 execution ({share}) {single}: how long it took"
                 if count == 1
                 else f"{format_count(count)} executions ({share}) {several}: how long they took"
             )

@@ -63,17 +63,17 @@ class ExecutionFile:
         Also which of them were drawn, bool, shape (n,), and how many in all were not. Raises
         RecordingError.
         """
-        found = np.empty((0, len(_COLUMNS) + len(self.counters)), np.int64)
+        longest = np.empty((0, len(_COLUMNS) + len(self.counters)), np.int64)
         is_drawn = np.empty(0, np.bool_)
         apart = 0
         for path in (self.path, self.longer):
             for table in self._tables(path) if path is not None else ():
                 apart += len(table) if path is not self.path else 0
-                found = np.concatenate((found, table))
+                longest = np.concatenate((longest, table))
                 is_drawn = np.append(is_drawn, np.full(len(table), path is self.path))
-                order = np.argsort(-found[:, 3], kind="stable")[:most]
-                found, is_drawn = found[order], is_drawn[order]
-        return _executions([found], len(self.counters)), is_drawn, apart
+                order = np.argsort(-longest[:, 3], kind="stable")[:most]
+                longest, is_drawn = longest[order], is_drawn[order]
+        return _executions([longest], len(self.counters)), is_drawn, apart
 
     def split(self, limit_ns: int, seed: int) -> tuple[Executions, Executions, int]:
         """Return the executions that took longer than a limit, the others, and how many of those.
