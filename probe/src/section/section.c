@@ -22,6 +22,8 @@
 /* How long a program that was preempted is awaited: so often so long. */
 #define SETTLE_NS   1000000
 #define SETTLE_MOST 100
+/* With fewer executions their median is not known. */
+#define MEDIAN_LEAST 20u
 /* Reasons why hooks were refused, one behind the other. */
 #define REASONS_ROOM 600
 
@@ -55,6 +57,21 @@ static int map_memory(const char *name, uint64_t element, uint32_t count, void *
 	return -1;
 }
 
+/* make_paths - create the map of call paths, with which programs are linked in any case; returns
+ * its descriptor, or -1 with errno */
+static int make_paths(struct section *section)
+{
+	void *memory = NULL;
+	int map;
+
+	if (!section->plan.config.keeps_paths)
+		return bpf_map_create(BPF_MAP_TYPE_ARRAY, "wl_section_pth", sizeof(uint64_t), 1, 0);
+	map = map_memory("wl_section_pth", sizeof(struct section_paths), section->plan.cpu_limit,
+			 &memory);
+	section->paths = memory;
+	return map;
+}
+
 static int make_maps(struct section *section)
 {
 	const struct section_plan *plan = &section->plan;
@@ -79,6 +96,9 @@ static int make_maps(struct section *section)
 	at[AT_SECTION_CONFIG] =
 	    bpf_map_constants("wl_section_conf", &plan->config, sizeof(plan->config));
 	if (at[AT_SECTION_CONFIG] < 0)
+		return errno;
+	at[AT_SECTION_PATHS] = make_paths(section);
+	if (at[AT_SECTION_PATHS] < 0)
 		return errno;
 	/* Programs are linked with it where nothing is counted, too. */
 	if (plan->counts_of)
@@ -205,7 +225,8 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 		    .at = {[AT_SECTION_CPUS] = -1,
 			   [AT_SECTION_OWNERS] = -1,
 			   [AT_SECTION_CONFIG] = -1,
-			   [AT_SECTION_EVENTS] = -1}},
+			   [AT_SECTION_EVENTS] = -1,
+			   [AT_SECTION_PATHS] = -1}},
 	    .begin_program = -1,
 	    .end_program = -1,
 	    .user = {.fd = -1},
@@ -293,11 +314,14 @@ void section_forget(struct section *section)
 {
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
 		struct section_cpu *cpu = section_cpu_at(section, i);
-		uint64_t one_in = cpu->one_in, above_ns = cpu->above_ns;
+		uint64_t one_in = cpu->one_in, above_ns = cpu->above_ns, longer_ns = cpu->longer_ns;
 
 		memset(cpu, 0, sizeof(*cpu));
 		cpu->one_in = one_in;
 		cpu->above_ns = above_ns;
+		cpu->longer_ns = longer_ns;
+		if (section->paths)
+			memset(&section->paths[i], 0, sizeof(section->paths[i]));
 	}
 	memset(section->owners, 0, SECTION_OWNERS * sizeof(*section->owners));
 }
@@ -322,6 +346,25 @@ static uint64_t missed_runs(int program)
 
 	bpf_program_info(program, &info);
 	return info.recursion_misses;
+}
+
+uint64_t section_longer_ns(const struct section *section)
+{
+	uint64_t counts[WIRE_WAIT_BINS] = {0}, returned = 0, below = 0;
+	uint32_t bin = 0;
+
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
+		for (size_t each = 0; each < WIRE_WAIT_BINS; each++) {
+			counts[each] += section_cpu_at(section, i)->bins[each];
+			returned += section_cpu_at(section, i)->bins[each];
+		}
+	if (returned < MEDIAN_LEAST)
+		return 0;
+	while (2 * (below + counts[bin]) < returned)
+		below += counts[bin++];
+	/* Where the next bin begins: see block waits of the wire. */
+	bin++;
+	return 2 * (bin < 16 ? bin : (uint64_t)(16 + bin % 16) << (bin / 16 - 1));
 }
 
 void section_account(const struct section *section, struct section_account *account)
@@ -361,7 +404,12 @@ void section_close(struct section *section)
 		munmap(section->owners, mapped_size(sizeof(*section->owners), SECTION_OWNERS));
 	section->cpus = NULL;
 	section->owners = NULL;
+	if (section->paths)
+		munmap(section->paths,
+		       mapped_size(sizeof(*section->paths), section->plan.cpu_limit));
+	section->paths = NULL;
 	close_fd(&at[AT_SECTION_EVENTS]);
+	close_fd(&at[AT_SECTION_PATHS]);
 	close_fd(&at[AT_SECTION_CONFIG]);
 	close_fd(&at[AT_SECTION_OWNERS]);
 	close_fd(&at[AT_SECTION_CPUS]);

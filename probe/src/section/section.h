@@ -54,6 +54,7 @@ struct section {
 	size_t element;
 	char *cpus; /* mapped */
 	struct section_owner *owners;
+	struct section_paths *paths; /* by CPU number; NULL: none is kept */
 };
 
 /* What became of all executions. */
@@ -93,6 +94,10 @@ void section_forget(struct section *section);
 struct section_cpu *section_cpu_at(const struct section *section, uint16_t cpu);
 const struct section_row *section_row_at(const struct section *section, uint16_t cpu,
 					 uint64_t number);
+
+/* section_longer_ns - twice the median of the executions that have returned, as an upper bound; 0:
+ * there were too few to know it */
+uint64_t section_longer_ns(const struct section *section);
 
 /* section_account - add up what became of all executions; once detached it is exact */
 void section_account(const struct section *section, struct section_account *account);

@@ -94,6 +94,8 @@
 #define WIRE_LONGEST_PLACE 1023u
 /* Groups of waits for locks that have the same callers. */
 #define WIRE_MOST_LOCK_GROUPS 256u
+/* Groups of executions that ended with the same callers. */
+#define WIRE_MOST_PATH_GROUPS 512u
 /* Conditions on the beginning of a section. */
 #define WIRE_MOST_CONDITIONS 4u
 /* Events that are counted of each execution of a section. */
@@ -162,6 +164,13 @@ enum section_hook {
 	HOOK_TRACEPOINT = 3,
 	HOOK_UPROBE = 4,
 	HOOK_COUNT = 5,
+};
+
+/* What is kept in groups by callers: waits for locks, call paths of longer executions. */
+enum section_groups {
+	GROUPS_LOCKS = 1,
+	GROUPS_PATHS = 2,
+	GROUPS_COUNT = 3,
 };
 
 /* Of an execution that is kept: drawn, and not only for its duration; ended on another CPU. */

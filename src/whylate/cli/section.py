@@ -42,6 +42,9 @@ _recording = option_under(Heading.RECORDING)
 @_recording("--one-in", type=click.IntRange(1, MOST_ONE_IN), metavar="N",
             help="Keep one of N executions, drawn at random. All are counted.  "
             "[default: as many as can be kept]")  # fmt: skip
+@_recording("--keep-above", "keep_above_ns", type=DURATION, metavar="TIME",
+            help="Keep every execution that takes longer, drawn or not, apart from the "
+            "sample.")  # fmt: skip
 @_recording("--locks", is_flag=True,
             help="Tell waits for locks in the section by lock and callers.")  # fmt: skip
 @_recording("--recorder", "engine", type=click.Choice(["best", "bpf", "tracefs"]),
@@ -50,6 +53,8 @@ _recording = option_under(Heading.RECORDING)
 @_recording("--threshold", "threshold_ns", type=DURATION, metavar="TIME",
             help="Record executions longer than this.  [default with --recorder: the slowest of "
             "500, at most 50 a second]")  # fmt: skip
+@_recording("--paths", is_flag=True,
+            help="Count the call paths of longer executions, and of some others.")  # fmt: skip
 @counters_option
 @_recording("--spool", is_flag=True, help="Keep all rows on the board until the end.")
 @run_options
@@ -64,8 +69,10 @@ def command(
     one_in: int | None,
     engine: Engine | None,
     threshold_ns: int | None,
+    keep_above_ns: int | None,
     counters: tuple[str, ...],
     locks: bool,
+    paths: bool,
     spool: bool,
     options: RunOptions,
 ) -> None:
@@ -107,10 +114,12 @@ def command(
         spool=spool,
         place=parse_place(section, hook),
         locks=locks,
+        paths=paths,
         comm=comm,
         pid=pid,
         one_in=one_in,
         recorder=plan_recorder(engine, threshold_ns),
+        keep_above_ns=keep_above_ns,
         counters=[CounterPlan(name) for name in dict.fromkeys(counters)],
     )
     outcomes = make_runs(workload, options)

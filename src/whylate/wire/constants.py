@@ -91,6 +91,8 @@ MOST_WAITS = 1_000_000_000_000_000
 LONGEST_PLACE = 1_023
 #: Groups of waits for locks that have the same callers.
 MOST_LOCK_GROUPS = 256
+#: Groups of executions that ended with the same callers.
+MOST_PATH_GROUPS = 512
 #: Conditions on the beginning of a section.
 MOST_CONDITIONS = 4
 #: Events that are counted of each execution of a section.
@@ -160,6 +162,13 @@ class SectionHook(IntEnum):
     KPROBE = 2
     TRACEPOINT = 3
     UPROBE = 4
+
+
+class SectionGroups(IntEnum):
+    """What is kept in groups by callers: waits for locks, call paths of longer executions."""
+
+    LOCKS = 1
+    PATHS = 2
 
 
 class ExecutionFlag(IntFlag):

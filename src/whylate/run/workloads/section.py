@@ -30,6 +30,7 @@ from whylate.wire.constants import (
     LONGEST_PLACE,
     MOST_CONDITIONS,
     MOST_EXECUTION_COUNTS,
+    SectionGroups,
     SectionHook,
     SectionKey,
 )
@@ -135,8 +136,9 @@ class SectionRules(ActivationRules):
             pid=workload.pid or 0,
             comm=workload.comm or "",
             one_in=workload.one_in or 0,
-            above_ns=0,
-            locks=int(workload.locks),
+            above_ns=workload.keep_above_ns or 0,
+            locks=(SectionGroups.LOCKS if workload.locks else 0)
+            | (SectionGroups.PATHS if workload.paths else 0),
             file=user.file if user is not None else "",
         )
 

@@ -85,6 +85,16 @@ class ActivationWorkload(
         return self.target.description if self.target is not None else ""
 
     @property
+    def longer_than_ns(self) -> int | None:
+        """Activations that take longer have a row if they were not drawn, too; None: none have."""
+        return None
+
+    @property
+    def function(self) -> str:
+        """The function of the kernel that is timed from its entry to its return; empty: none is."""
+        return ""
+
+    @property
     def counted(self) -> str:
         """What a row is of."""
         return "activations"
