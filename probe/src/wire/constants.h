@@ -159,7 +159,9 @@ enum section_hook {
 	HOOK_KPROBE = 2,
 	HOOK_TRACEPOINT = 3,
 	HOOK_UPROBE = 4,
-	HOOK_COUNT = 5,
+	HOOK_KPROBE_EVENT = 5,
+	HOOK_TRACE_EVENT = 6,
+	HOOK_COUNT = 7,
 };
 
 /* Of an execution that is kept: drawn, and not only for its duration; ended on another CPU. */

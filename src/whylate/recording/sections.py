@@ -24,13 +24,15 @@ from whylate.wire.messages import ExecutionBins
 
 #: Callers of a wait that are kept (probe/src/section/bpf/layout.h).
 MOST_CALLERS = 8
-HookName = Literal["fentry", "kprobe", "tracepoint", "uprobe"]
+HookName = Literal["fentry", "kprobe", "tracepoint", "uprobe", "kprobe event", "trace event"]
 #: By the number that the probe sends.
 HOOKS: dict[int, HookName] = {
     SectionHook.FENTRY: "fentry",
     SectionHook.KPROBE: "kprobe",
     SectionHook.TRACEPOINT: "tracepoint",
     SectionHook.UPROBE: "uprobe",
+    SectionHook.KPROBE_EVENT: "kprobe event",
+    SectionHook.TRACE_EVENT: "trace event",
 }
 
 PartName = Literal["interrupts", "switches", "locks", "page faults"]

@@ -13,7 +13,7 @@ from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.text import plain
 from whylate.wire.constants import MOST_CONDITIONS, MOST_EXECUTION_COUNTS, MOST_ONE_IN
 
-Hook = Literal["best", "fentry", "kprobe"]
+Hook = Literal["best", "fentry", "kprobe", "tracefs"]
 
 
 class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="by"):
@@ -57,6 +57,7 @@ class TracepointPair(Place, frozen=True, tag="tracepoints", kw_only=True):
     begin_argument: str = ""
     end_argument: str = ""
     conditions: Annotated[list[Condition], Meta(max_length=MOST_CONDITIONS)] = []
+    hook: Literal["best", "tracefs"] = "best"
 
     @property
     def description(self) -> str:
