@@ -426,7 +426,7 @@ static bool next_record(struct section_tracing *tracing, uint16_t cpu)
 		if (got <= 0)
 			return false;
 		page_open(&cursor->page, &tracing->format, cursor->bytes, (size_t)got);
-		/* What is older than the section's opening is of no account. */
+		/* What is older than the opening of the section does not matter. */
 		if (cursor->page.lost && cursor->page.time_ns >= tracing->pairs.open_ns)
 			lose(tracing, cpu, cursor->page.lost);
 	}

@@ -26,7 +26,7 @@ void tracing_forget(struct section *section);
 bool tracing_gather(struct section *section);
 uint64_t tracing_lost(const struct section *section);
 
-/* tracing_account - add what only tracing knows to the account */
+/* tracing_account - add what only tracing knows */
 void tracing_account(const struct section *section, struct section_account *account);
 
 #endif

@@ -147,21 +147,21 @@ static bool is_of(const struct pair_frame *frame, const struct pair_event *event
 static uint32_t find_frame(struct pairs *pairs, const struct pair_owner *owner,
 			   const struct pair_event *event)
 {
-	uint32_t found = owner->depth;
+	uint32_t at = owner->depth;
 
 	for (uint32_t i = owner->depth; i-- > 0;) {
 		if (!is_of(&owner->frames[i], event))
 			continue;
-		if (found < owner->depth) {
+		if (at < owner->depth) {
 			pairs->ambiguous++;
 			break;
 		}
-		found = i;
+		at = i;
 		/* No two are at one place. */
 		if (event->place)
 			break;
 	}
-	return found;
+	return at;
 }
 
 static void keep(const struct pairs *pairs, struct section_cpu *cpu, const struct pair_frame *frame,
@@ -185,24 +185,24 @@ void pairs_end(struct pairs *pairs, const struct pair_event *event, bool is_coun
 	struct pair_owner *owner = find_owner(pairs, event->key, false);
 	const struct pair_frame *frame;
 	uint64_t duration_ns;
-	uint32_t found;
+	uint32_t at;
 
 	is_counted = is_counted && counts_at(pairs, event->time_ns);
-	found = owner ? find_frame(pairs, owner, event) : 0;
+	at = owner ? find_frame(pairs, owner, event) : 0;
 	/* The innermost ones have no frame, and end first. */
-	if (owner && owner->deeper && (!event->place || found == owner->depth)) {
+	if (owner && owner->deeper && (!event->place || at == owner->depth)) {
 		owner->deeper--;
 		cpu->unmatched += is_counted;
 		return;
 	}
-	if (!owner || found == owner->depth) {
+	if (!owner || at == owner->depth) {
 		cpu->unmatched += is_counted;
 		return;
 	}
-	cpu->left += count_kept(owner, found + 1);
-	owner->depth = found;
+	cpu->left += count_kept(owner, at + 1);
+	owner->depth = at;
 	owner->deeper = 0;
-	frame = &owner->frames[found];
+	frame = &owner->frames[at];
 	if (frame->is_refused) {
 		cpu->unmatched += is_counted;
 		return;
