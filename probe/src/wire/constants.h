@@ -163,7 +163,9 @@ enum section_hook {
 	HOOK_KPROBE = 2,
 	HOOK_TRACEPOINT = 3,
 	HOOK_UPROBE = 4,
-	HOOK_COUNT = 5,
+	HOOK_KPROBE_EVENT = 5,
+	HOOK_TRACE_EVENT = 6,
+	HOOK_COUNT = 7,
 };
 
 /* What is kept in groups by callers: waits for locks, call paths of longer executions. */

@@ -36,9 +36,11 @@ _recording = option_under(Heading.RECORDING)
 @option_under(Heading.VERDICT)(
     "--require", "requirements", type=REQUIREMENT, multiple=True, metavar="LIMIT",
     help="Fail unless kept: p99.9<100us, max<1ms, over(100us)<1/10s. May be repeated.")  # fmt: skip
-@_recording("--hook", type=click.Choice(["best", "fentry", "kprobe", "uprobe"]), default="best",
-            show_default=True, help="What times a function of the kernel; uprobe: time a function "
-            "of user code whose file has exceptions, too.")  # fmt: skip
+@_recording("--hook", type=click.Choice(["best", "fentry", "kprobe", "tracefs", "uprobe"]),
+            default="best", show_default=True,
+            help="What times a function of the kernel; tracefs: trace events time it, or a pair of "
+            "tracepoints; uprobe: time a function of user code whose file has exceptions, "
+            "too.")  # fmt: skip
 @_recording("--one-in", type=click.IntRange(1, MOST_ONE_IN), metavar="N",
             help="Keep one of N executions, drawn at random. All are counted.  "
             "[default: as many as can be kept]")  # fmt: skip

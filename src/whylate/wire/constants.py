@@ -162,6 +162,8 @@ class SectionHook(IntEnum):
     KPROBE = 2
     TRACEPOINT = 3
     UPROBE = 4
+    KPROBE_EVENT = 5
+    TRACE_EVENT = 6
 
 
 class SectionGroups(IntEnum):

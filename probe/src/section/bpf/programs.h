@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 2f1f74d2d1c9fba22199213829a7e6f9c53a40f34c1c33e08dadb60925b1cc1b */
+/* sources: sha256 649fcd06251fab7391632d6b826fb4417407202390be45b32e826dff24c99c55 */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H

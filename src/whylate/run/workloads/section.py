@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -125,9 +125,7 @@ class SectionRules(ActivationRules):
             kind=Kind.USER if user else Kind.TRACEPOINTS if pair else Kind.FUNCTION,
             begin=place.function if isinstance(place, KernelFunction) else place.begin,
             end="" if isinstance(place, KernelFunction) else place.end,
-            hook=SectionHook.BEST
-            if isinstance(place, TracepointPair)
-            else SectionHook[place.hook.upper()],
+            hook=_hook_of(place),
             key=SectionKey[pair.key.upper()] if pair is not None else SectionKey.THREAD,
             begin_argument=pair.begin_argument if pair is not None else "",
             end_argument=pair.end_argument if pair is not None else "",
@@ -154,6 +152,14 @@ def check_recorder(workload: Section) -> None:
         )
     if workload.recorder.stop_above_ns is not None or workload.recorder.detach is not None:
         raise RequestError("the recorder of a section is neither stopped nor detached early")
+
+
+def _hook_of(place: KernelFunction | TracepointPair | UserCode) -> SectionHook:
+    """Return the hook of the wire: of tracefs there is one for each kind of place."""
+    if place.hook != "tracefs":
+        return SectionHook[place.hook.upper()]
+    is_pair = isinstance(place, TracepointPair)
+    return SectionHook.TRACE_EVENT if is_pair else SectionHook.KPROBE_EVENT
 
 
 def check_place(place: KernelFunction | TracepointPair | UserCode) -> None:
@@ -207,16 +213,19 @@ def parse_place(text: str, hook: str = "best") -> KernelFunction | TracepointPai
     begin, dots, rest = text.strip().partition("..")
     place: KernelFunction | TracepointPair
     if not dots:
-        if hook not in ("best", "fentry", "kprobe"):
-            raise RequestError(f"unknown hook {hook[:40]!r}: expected best, fentry or kprobe")
+        if hook not in ("best", "fentry", "kprobe", "tracefs"):
+            raise RequestError(
+                f"unknown hook {hook[:40]!r}: expected best, fentry, kprobe or tracefs"
+            )
         place = KernelFunction(begin, hook)  # type: ignore[arg-type]
     else:
-        place = _parse_pair(begin.strip(), rest)
+        # Another hook than that of all tracepoints is for functions.
+        place = _parse_pair(begin.strip(), rest, "tracefs" if hook == "tracefs" else "best")
     check_place(place)
     return place
 
 
-def _parse_pair(begin: str, rest: str) -> TracepointPair:
+def _parse_pair(begin: str, rest: str, hook: Literal["best", "tracefs"]) -> TracepointPair:
     words = rest.split()
     end = words[0] if words else ""
     words = words[1:]
@@ -237,6 +246,7 @@ def _parse_pair(begin: str, rest: str) -> TracepointPair:
             end=end,
             key="cpu" if first == "cpu" else "thread",
             conditions=conditions,
+            hook=hook,
         )
     return TracepointPair(
         begin=begin,
@@ -245,6 +255,7 @@ def _parse_pair(begin: str, rest: str) -> TracepointPair:
         begin_argument=first,
         end_argument=second or first,
         conditions=conditions,
+        hook=hook,
     )
 
 
