@@ -195,12 +195,11 @@ def _timed(messages: Sequence[Message]) -> Timed:
         if isinstance(message, Executions):
             decoded = decode_executions(message, starts[0].start_ns)
             assert decoded.threads.parts is not None
-            parts: tuple[NDArray[np.generic], ...]
-            parts = (decoded.threads.pid, decoded.threads.due_ns, decoded.rows.latency_ns,
-                     decoded.threads.parts[:, 0], np.full(message.count, message.cpu),
-                     decoded.flags & int(ExecutionFlag.MOVED))  # fmt: skip
-            for column, part in zip(columns, parts, strict=True):
-                column.append(part.astype(np.int64))
+            fields = (decoded.threads.pid, decoded.threads.due_ns, decoded.rows.latency_ns,
+                      decoded.threads.parts[:, 0], np.full(message.count, message.cpu),
+                      decoded.flags & int(ExecutionFlag.MOVED))  # fmt: skip
+            for column, field in zip(columns, fields, strict=True):
+                column.append(np.asarray(field, np.int64))
     merged = [np.concatenate([np.empty(0, np.int64), *column]) for column in columns]
     order = np.argsort(merged[1], kind="stable")
     pid, begin_ns, duration_ns, begin_cpu, end_cpu, moved = (column[order] for column in merged)
