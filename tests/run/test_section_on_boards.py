@@ -43,7 +43,10 @@ CASES: dict[str, list[tuple[Hook, str]]] = {
         ("best", "two"),
     ],
     # Without BTF.
-    "sabrelite": [*(("tracefs", kind) for kind in TRACED), ("best", "fixed")],
+    "sabrelite": [
+        *(("tracefs", kind) for kind in ("fixed", "nested", "exits", "many")),
+        ("best", "fixed"),
+    ],
 }  # fmt: skip
 ALL = [(board, hook, kind) for board, cases in CASES.items() for hook, kind in cases]
 
@@ -150,7 +153,8 @@ def test_a_duration_is_what_the_function_says_itself(case: tuple[str, str, str])
     floor_ns = np.median(more_ns)
     assert 0 < floor_ns < HOOKS_NS
     right = np.abs(more_ns - floor_ns) <= np.maximum(100, 0.02 * length_ns)
-    assert right.mean() >= 0.99
+    # A tick may lie between a hook and the function's own reading, in few of a few hundred.
+    assert (~right).sum() <= max(3, 0.01 * right.size)
 
 
 @cases("fixed", "sleeps", "two")
