@@ -58,7 +58,7 @@ def pair(
 ) -> tuple[Account, list[tuple[int, ...]]]:
     """Return the account, and rows of (end CPU, begin, duration, begin CPU, flags)."""
     text = "".join(f"{event}\n" for event in events)
-    command = [program, str(one_in)]
+    command = [str(program), str(one_in)]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     lines = [line.split() for line in done.stdout.splitlines()]
     rows = [tuple(map(int, words[1:])) for words in lines if words[0] == "row"]
