@@ -122,10 +122,12 @@ def test_an_execution_that_was_left_is_found_by_the_stack(program: Path) -> None
         Event("begin", 40, 1, STACK, 7),  # left
         Event("begin", 50, 1, STACK + 64, 7),
         Event("end", 60, 1, STACK + 64, 7),
+        Event("begin", 62, 1, STACK, 7),  # left
+        Event("begin", 64, 1, STACK, 7),
         Event("begin", 70, 1, 9 * STACK, 7),  # on another stack: it says nothing
     ]
     account, rows = pair(program, events)
-    assert account == Account(5, 2, 1, 2, 0, 0, 0, 0)
+    assert account == Account(7, 2, 2, 3, 0, 0, 0, 0)
     assert [row[1:3] for row in rows] == [(10, 20), (50, 10)]
 
 

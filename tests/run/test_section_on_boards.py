@@ -214,8 +214,15 @@ def test_threads_that_end_within_are_in_flight(case: tuple[str, str, str]) -> No
 
 @cases("many")
 def test_returns_that_the_kernel_has_no_room_for_are_counted(case: tuple[str, str, str]) -> None:
-    """A kretprobe has 10 returns at a time on two CPUs, and 40 threads sleep in the function."""
-    account = of(case)[0].account
+    """A kretprobe has 10 returns at a time on two CPUs, and 40 threads sleep in the function.
+
+    Kprobe events ask for more, so that none is without.
+    """
+    timed, known = of(case)
+    account = timed.account
+    if timed.started.hook == SectionHook.KPROBE_EVENT:
+        assert account.entries == account.returned == begun(timed, known).sum() >= 40
+        return
     assert account.returned >= 10
     assert account.left + account.in_flight == account.entries - account.returned > 0
 
