@@ -58,8 +58,9 @@ static void read_corpus(const char *directory)
 		file = fopen(path, "rb");
 		if (!file)
 			continue;
-		corpus_size += fread(corpus + corpus_size, 1,
-				     MOST_PAGES * gather.formats.page.page_size - corpus_size, file);
+		corpus_size +=
+		    fread(corpus + corpus_size, 1,
+			  MOST_PAGES * gather.formats.page.page_size - corpus_size, file);
 		fclose(file);
 	}
 	must(corpus_size >= gather.formats.page.page_size, "no pages");

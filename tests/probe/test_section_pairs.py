@@ -58,7 +58,7 @@ def pair(
 ) -> tuple[Account, list[tuple[int, ...]]]:
     """Return the account, and rows of (end CPU, begin, duration, begin CPU, flags)."""
     text = "".join(f"{event}\n" for event in events)
-    command: list[str] = [str(program), str(one_in)]
+    command = [str(program), str(one_in)]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     lines = [line.split() for line in done.stdout.splitlines()]
     rows = [tuple(map(int, words[1:])) for words in lines if words[0] == "row"]
@@ -122,10 +122,12 @@ def test_an_execution_that_was_left_is_found_by_the_stack(program: Path) -> None
         Event("begin", 40, 1, STACK, 7),  # left
         Event("begin", 50, 1, STACK + 64, 7),
         Event("end", 60, 1, STACK + 64, 7),
+        Event("begin", 62, 1, STACK, 7),  # left
+        Event("begin", 64, 1, STACK, 7),
         Event("begin", 70, 1, 9 * STACK, 7),  # on another stack: it says nothing
     ]
     account, rows = pair(program, events)
-    assert account == Account(5, 2, 1, 2, 0, 0, 0, 0)
+    assert account == Account(7, 2, 2, 3, 0, 0, 0, 0)
     assert [row[1:3] for row in rows] == [(10, 20), (50, 10)]
 
 

@@ -43,7 +43,10 @@ CASES: dict[str, list[tuple[Hook, str]]] = {
         ("best", "two"),
     ],
     # Without BTF.
-    "sabrelite": [*(("tracefs", kind) for kind in TRACED), ("best", "fixed")],
+    "sabrelite": [
+        *(("tracefs", kind) for kind in ("fixed", "nested", "exits", "many")),
+        ("best", "fixed"),
+    ],
 }  # fmt: skip
 ALL = [(board, hook, kind) for board, cases in CASES.items() for hook, kind in cases]
 
@@ -150,7 +153,8 @@ def test_a_duration_is_what_the_function_says_itself(case: tuple[str, str, str])
     floor_ns = np.median(more_ns)
     assert 0 < floor_ns < HOOKS_NS
     right = np.abs(more_ns - floor_ns) <= np.maximum(100, 0.02 * length_ns)
-    assert right.mean() >= 0.99
+    # A tick may lie between a hook and the function's own reading, in few of a few hundred.
+    assert (~right).sum() <= max(3, 0.01 * right.size)
 
 
 @cases("fixed", "sleeps", "two")
@@ -210,8 +214,15 @@ def test_threads_that_end_within_are_in_flight(case: tuple[str, str, str]) -> No
 
 @cases("many")
 def test_returns_that_the_kernel_has_no_room_for_are_counted(case: tuple[str, str, str]) -> None:
-    """A kretprobe has 10 returns at a time on two CPUs, and 40 threads sleep in the function."""
-    account = of(case)[0].account
+    """A kretprobe has 10 returns at a time on two CPUs, and 40 threads sleep in the function.
+
+    Kprobe events ask for more, so that none is without.
+    """
+    timed, known = of(case)
+    account = timed.account
+    if timed.started.hook == SectionHook.KPROBE_EVENT:
+        assert account.entries == account.returned == begun(timed, known).sum() >= 40
+        return
     assert account.returned >= 10
     assert account.left + account.in_flight == account.entries - account.returned > 0
 
