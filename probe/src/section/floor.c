@@ -10,10 +10,13 @@
 #include "floor.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/bpf.h>
 #include <linux/btf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,9 +24,11 @@
 #include "clock.h"
 #include "failure.h"
 #include "section/bpf/programs.h"
+#include "section/elf.h"
 
 #define EMPTY	   "bpf_fentry_test1"
 #define TRACEPOINT "raw_syscalls:sys_enter"
+#define OWN_FILE   "/proc/self/exe"
 #define CALLS	   2000u
 #define ROWS	   4096u
 /* linux/bpf.h: BPF_TRACE_FENTRY */
@@ -219,4 +224,57 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 		close(caller.program);
 	section_close(&empty);
 	return error;
+}
+
+/* own_entry - write where in its file the probe begins: code that is not called again */
+static int own_entry(char *text, size_t room)
+{
+	struct user_code code = {.fd = -1};
+	char reason[FAILURE_TEXT];
+	struct elf elf = {.fd = -1};
+	uint64_t offset = 0;
+	int error = user_code_open_file(&code, OWN_FILE, 0, reason);
+
+	if (!error)
+		error = elf_open(&elf, code.fd, reason);
+	if (!error && !elf_offset(&elf, getauxval(AT_ENTRY) & ~UINT64_C(3), true, &offset))
+		error = ENOENT;
+	elf_close(&elf);
+	user_code_close(&code);
+	snprintf(text, room, "0x%" PRIx64, offset);
+	return error;
+}
+
+int floor_of_hook(enum section_kind kind, enum section_hook hook, struct section_floor *floor,
+		  char *text)
+{
+	char place[24] = "";
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct section_plan plan = {
+	    .kind = kind,
+	    .hook = hook,
+	    .begin = kind == SECTION_USER	? place
+		     : kind == SECTION_FUNCTION ? EMPTY
+						: TRACEPOINT,
+	    .end = kind == SECTION_TRACEPOINTS ? TRACEPOINT : "",
+	    .file = OWN_FILE,
+	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
+	    .rows = ROWS,
+	    .is_empty = true,
+	};
+	struct section section;
+	int error;
+
+	*floor = (struct section_floor){0};
+	error = kind == SECTION_USER ? own_entry(place, sizeof(place)) : 0;
+	if (error)
+		return fail(text, error, "the probe's own file: %s", strerror(error));
+	error = section_open(&section, &plan, text);
+	if (error)
+		return error;
+	/* It works, even where it cannot be measured. */
+	if (kind != SECTION_USER && floor_measure(&section, true, floor, text))
+		*floor = (struct section_floor){0};
+	section_close(&section);
+	return 0;
 }

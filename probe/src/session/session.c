@@ -13,6 +13,7 @@
 #include "load_reports.h"
 #include "put.h"
 #include "recorder/flight.h"
+#include "section/listing/listing.h"
 #include "wire/send.h"
 #include "workloads/benchmark/counters.h"
 #include "workloads/hits.h"
@@ -190,6 +191,13 @@ static int do_hits_end(struct session *session, const union wire_command *comman
 	(void)text;
 	hits_end(&session->hits, &session->sender);
 	return 0;
+}
+
+static int do_list_places(struct session *session, const union wire_command *command, char *text)
+{
+	if (session->workload.ops)
+		return fail(text, EBUSY, "a workload runs");
+	return listing_send(&session->sender, &command->list_places, text);
 }
 
 static int do_stop(struct session *session, const union wire_command *command, char *text)

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What can be timed on this board: names that match a pattern, and which hooks work.
+ *
+ * The kernel's lists of its functions are larger than a host should be sent, so they are searched
+ * here. Nothing is attached to what is listed: the lists say where a hook may be, and each hook is
+ * tried, and measured, on an empty section.
+ */
+#ifndef WHYLATE_SECTION_LISTING_H
+#define WHYLATE_SECTION_LISTING_H
+
+#include "wire/messages.h"
+
+struct sender;
+
+/* listing_send - send what matches; returns 0, or an errno with the text */
+int listing_send(struct sender *sender, const struct wire_list_places *asked, char *text);
+
+#endif
