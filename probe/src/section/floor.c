@@ -189,31 +189,16 @@ static int measure(struct section *section, const struct caller *caller, bool by
 	return error;
 }
 
-int floor_measure(const struct section *section, bool by_turns, struct section_floor *floor,
-		  char *text)
+/* measure_plan - measure an empty section by that plan; returns 0, or an errno with the text, which
+ * is one of the hook where it does not work */
+static int measure_plan(const struct section_plan *plan, bool by_turns, bool *works,
+			struct section_floor *floor, char *text)
 {
-	struct section_plan plan = {
-	    .kind = section->plan.kind,
-	    .hook = section_hook_kind(section),
-	    .begin = section->plan.kind == SECTION_FUNCTION ? EMPTY : TRACEPOINT,
-	    .end = TRACEPOINT,
-	    .cpu_limit = section->plan.cpu_limit,
-	    .rows = ROWS,
-	    .is_empty = true,
-	    .counts_of = section,
-	    .config = {.tgid = (uint32_t)getpid(),
-		       .counter_count = section->plan.config.counter_count},
-	};
 	struct caller caller;
 	struct section empty;
-	int error;
+	int error = section_open(&empty, plan, text);
 
-	*floor = (struct section_floor){0};
-	if (section->plan.kind == SECTION_USER)
-		return fail(text, EOPNOTSUPP,
-			    "an empty section of user code takes as long as the kernel takes for "
-			    "the instruction at each hook, which differs");
-	error = section_open(&empty, &plan, text);
+	*works = !error;
 	if (error)
 		return error;
 	error = open_caller(&empty, &caller, text);
@@ -224,6 +209,40 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 		close(caller.program);
 	section_close(&empty);
 	return error;
+}
+
+/* empty_plan - the plan of an empty section of that kind */
+static struct section_plan empty_plan(enum section_kind kind, enum section_hook hook)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	return (struct section_plan){
+	    .kind = kind,
+	    .hook = hook,
+	    .begin = kind == SECTION_FUNCTION ? EMPTY : TRACEPOINT,
+	    .end = TRACEPOINT,
+	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
+	    .rows = ROWS,
+	    .is_empty = true,
+	    .config = {.tgid = (uint32_t)getpid()},
+	};
+}
+
+int floor_measure(const struct section *section, bool by_turns, struct section_floor *floor,
+		  char *text)
+{
+	struct section_plan plan = empty_plan(section->plan.kind, section_hook_kind(section));
+	bool works;
+
+	plan.cpu_limit = section->plan.cpu_limit;
+	plan.counts_of = section;
+	plan.config.counter_count = section->plan.config.counter_count;
+	*floor = (struct section_floor){0};
+	if (section->plan.kind == SECTION_USER)
+		return fail(text, EOPNOTSUPP,
+			    "an empty section of user code takes as long as the kernel takes for "
+			    "the instruction at each hook, which differs");
+	return measure_plan(&plan, by_turns, &works, floor, text);
 }
 
 /* own_entry - write where in its file the probe begins: code that is not called again */
@@ -245,36 +264,39 @@ static int own_entry(char *text, size_t room)
 	return error;
 }
 
+/* try_user_code - try uprobes where nothing comes by; returns 0, or an errno with the text */
+static int try_user_code(char *text)
+{
+	struct section_plan plan = empty_plan(SECTION_USER, HOOK_UPROBE);
+	struct section section;
+	char place[24];
+	int error = own_entry(place, sizeof(place));
+
+	if (error)
+		return fail(text, error, "the probe's own file: %s", strerror(error));
+	plan.config.tgid = 0; /* whose root directory the file would be in */
+	plan.file = OWN_FILE;
+	plan.begin = place;
+	plan.end = "";
+	error = section_open(&section, &plan, text);
+	if (!error)
+		section_close(&section);
+	return error;
+}
+
 int floor_of_hook(enum section_kind kind, enum section_hook hook, struct section_floor *floor,
 		  char *text)
 {
-	char place[24] = "";
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	struct section_plan plan = {
-	    .kind = kind,
-	    .hook = hook,
-	    .begin = kind == SECTION_USER	? place
-		     : kind == SECTION_FUNCTION ? EMPTY
-						: TRACEPOINT,
-	    .end = kind == SECTION_TRACEPOINTS ? TRACEPOINT : "",
-	    .file = OWN_FILE,
-	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
-	    .rows = ROWS,
-	    .is_empty = true,
-	};
-	struct section section;
+	struct section_plan plan = empty_plan(kind, hook);
+	bool works = false;
 	int error;
 
 	*floor = (struct section_floor){0};
-	error = kind == SECTION_USER ? own_entry(place, sizeof(place)) : 0;
-	if (error)
-		return fail(text, error, "the probe's own file: %s", strerror(error));
-	error = section_open(&section, &plan, text);
-	if (error)
-		return error;
-	/* It works, even where it cannot be measured. */
-	if (kind != SECTION_USER && floor_measure(&section, true, floor, text))
+	if (kind == SECTION_USER)
+		return try_user_code(text);
+	error = measure_plan(&plan, true, &works, floor, text);
+	/* Where the kernel runs the hook for few of the calls, these are no usual ones. */
+	if (error || floor->executions < CALLS)
 		*floor = (struct section_floor){0};
-	section_close(&section);
-	return 0;
+	return works ? 0 : error;
 }

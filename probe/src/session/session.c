@@ -33,6 +33,7 @@ struct session {
 	struct hits hits;
 	struct load_reports loads;
 	struct put put;
+	struct tried_hooks tried_hooks;
 	uint32_t command;	 /* the number of the command that is carried out */
 	uint64_t phase_ns;	 /* of the next workload */
 	uint64_t pause_until_ns; /* 0: no pause */
@@ -197,7 +198,7 @@ static int do_list_places(struct session *session, const union wire_command *com
 {
 	if (session->workload.ops)
 		return fail(text, EBUSY, "a workload runs");
-	return listing_send(&session->sender, &command->list_places, text);
+	return listing_send(&session->sender, &session->tried_hooks, &command->list_places, text);
 }
 
 static int do_stop(struct session *session, const union wire_command *command, char *text)

@@ -91,10 +91,10 @@ def print_listing(listing: Listing, heading: str, console: Console) -> None:
     console.print(Text(heading))
     table = Table(box=None, padding=(0, 2, 0, 0))
     width = max((len(place.name) for place in listing.places), default=0)
-    table.add_column("name", overflow="fold", min_width=min(width, MOST_NAME))
-    table.add_column("kind", no_wrap=True)
-    table.add_column("hook", no_wrap=True)
-    table.add_column("", overflow="fold")
+    table.add_column("name", overflow="fold", width=max(4, min(width, MOST_NAME)))
+    for title in ("kind", "hook"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("note", overflow="fold")
     for place in listing.places:
         style = "" if place.hook else "dim"
         kind = place.kind.removeprefix("user ")
@@ -123,7 +123,7 @@ def _note(place: Place) -> str:
         notes.append(place.reason)
     if place.kind == "user function" and place.same > 1 and place.hook:
         notes.append(f"write {place.section}")
-    elif place.kind == "function" and place.same > 1:
+    elif place.kind == "function" and place.same > 1 and place.hook:
         notes.append(f"{place.same} functions have this name: the kernel picks one")
     elif place.kind == "USDT probe" and place.same > 1:
         notes.append(f"at {place.same} places")

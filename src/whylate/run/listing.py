@@ -41,7 +41,7 @@ _KINDS: dict[int, Kind] = {
 }
 _OWN = "it runs while an execution is timed"
 _REASONS: dict[int, str] = {
-    Obstacle.NOTRACE: "the kernel has no place for a hook there (notrace)",
+    Obstacle.NOTRACE: "notrace: the kernel has no place for a hook there",
     Obstacle.FORBIDDEN: "the kernel permits no kprobe there, and its BTF lacks the function",
     Obstacle.BOOT: "it runs only while the kernel boots",
     Obstacle.FRAGMENT: "it is a part of a function, not its entry",
@@ -52,6 +52,8 @@ _REASONS: dict[int, str] = {
     Obstacle.NO_CODE: "it is outside of the file's code",
 }
 _SYSTEM_CALLS = "it is an event without a tracepoint: use raw_syscalls:sys_enter if id==NUMBER"
+#: ENOTSUPP, of which a C library knows no text.
+_NO_SUPPORT, _UNSUPPORTED = "Unknown error 524", "this kernel does not support it"
 #: What the probe's own message begins with, which tries a hook as a section does.
 _TRIED = "no hook can be set there: {}: "
 
@@ -143,8 +145,9 @@ def list_places(client: Client, text: str, pid: int | None = None) -> Listing:
         return listing
     file, colon, pattern = text.partition(":")
     if colon and commands[0].kind == SectionKind.TRACEPOINTS and not _WILD.search(file):
+        commands = [_of_file(file, pattern)]
         try:
-            listing = _ask(client, [_of_file(file, pattern)])
+            listing = _ask(client, commands)
         except ProbeError as error:
             raise RequestError(f"no tracepoint matches {plain(text, 80)}, and {error}") from None
     if not listing.places:
@@ -233,7 +236,9 @@ def _hooks_of(end: PlacesListed) -> list[ListedHook]:
             ListedHook(
                 name=name,
                 works=not text,
-                reason=plain(text.removeprefix(_TRIED.format(name))),
+                reason=plain(
+                    text.removeprefix(_TRIED.format(name)).replace(_NO_SUPPORT, _UNSUPPORTED)
+                ),
                 floor_ns=floor_ns or None,
                 call_ns=with_ns - without_ns if with_ns and without_ns else None,
             )

@@ -8,7 +8,6 @@
 
 #include "failure.h"
 #include "kinds.h"
-#include "section/floor.h"
 #include "section/hooks.h"
 #include "wire/send.h"
 
@@ -60,9 +59,6 @@ static uint32_t send_names(struct sender *sender, const struct listing *listing,
 		const struct listed_name *name = &names->at[i];
 		struct strings arguments = {.list = {arguments.data, 0, 0}};
 
-		/* What is longer can be named in no section. */
-		if (strlen(name->name) > WIRE_LONGEST_PLACE)
-			continue;
 		if (kind == LISTED_TRACEPOINT)
 			add_arguments(listing, name->type, &arguments);
 		SEND(sender, listed_place, LISTED_PLACE, .kind = (uint8_t)kind,
@@ -76,9 +72,25 @@ static uint32_t send_names(struct sender *sender, const struct listing *listing,
 
 /* ---------------------------------------------------------------- hooks */
 
+/* try_once - try a hook, unless it was */
+static void try_once(struct tried_hooks *tried, enum section_kind kind, enum section_hook hook)
+{
+	char *text = tried->text[hook];
+	int error;
+
+	if (tried->is_tried[hook])
+		return;
+	tried->is_tried[hook] = true;
+	error = floor_of_hook(kind, hook, &tried->floor[hook], text);
+	if (!error)
+		text[0] = '\0';
+	else if (!text[0])
+		snprintf(text, FAILURE_TEXT, "%s", strerror(error));
+}
+
 /* send_listed - try the hooks of a kind, and send how they are and how much matched */
-static void send_listed(struct sender *sender, const struct listing *listing,
-			enum section_kind kind, uint32_t matched)
+static void send_listed(struct sender *sender, struct tried_hooks *tried,
+			const struct listing *listing, enum section_kind kind, uint32_t matched)
 {
 	const struct section_method *const *methods = section_methods(kind);
 	uint64_t floor_ns[HOOKS_MOST], with_ns[HOOKS_MOST], without_ns[HOOKS_MOST];
@@ -89,15 +101,14 @@ static void send_listed(struct sender *sender, const struct listing *listing,
 	size_t count = 0;
 
 	for (; matched && methods[count] && count < HOOKS_MOST; count++) {
-		char text[FAILURE_TEXT] = "";
-		struct section_floor floor;
-		int error = floor_of_hook(kind, methods[count]->kind, &floor, text);
+		enum section_hook hook = methods[count]->kind;
 
-		add_string(&texts, error && !*text ? strerror(error) : error ? text : "");
-		hooks[count] = (uint16_t)methods[count]->kind;
-		floor_ns[count] = floor.floor_ns;
-		with_ns[count] = floor.with_ns;
-		without_ns[count] = floor.without_ns;
+		try_once(tried, kind, hook);
+		add_string(&texts, tried->text[hook]);
+		hooks[count] = (uint16_t)hook;
+		floor_ns[count] = tried->floor[hook].floor_ns;
+		with_ns[count] = tried->floor[hook].with_ns;
+		without_ns[count] = tried->floor[hook].without_ns;
 	}
 	SEND(sender, places_listed, PLACES_LISTED, .matched = matched, .lacks = listing->lacks,
 	     .hooks = wire_list_of_u16(hooks_room, hooks, count), .texts = texts.list,
@@ -118,8 +129,9 @@ static bool is_printed(const char *text)
 }
 
 /* list - find what matches, and send it */
-static int list(struct sender *sender, const struct wire_list_places *asked, const char *pattern,
-		const char *file, struct listing *listing, char *text)
+static int list(struct sender *sender, struct tried_hooks *tried,
+		const struct wire_list_places *asked, const char *pattern, const char *file,
+		struct listing *listing, char *text)
 {
 	enum section_kind kind = asked->kind;
 	uint32_t matched;
@@ -135,11 +147,12 @@ static int list(struct sender *sender, const struct wire_list_places *asked, con
 			     : kind == SECTION_TRACEPOINTS ? LISTED_TRACEPOINT
 							   : LISTED_USER);
 	matched += send_names(sender, listing, &listing->probes, LISTED_USDT);
-	send_listed(sender, listing, kind, matched);
+	send_listed(sender, tried, listing, kind, matched);
 	return 0;
 }
 
-int listing_send(struct sender *sender, const struct wire_list_places *asked, char *text)
+int listing_send(struct sender *sender, struct tried_hooks *tried,
+		 const struct wire_list_places *asked, char *text)
 {
 	char pattern[WIRE_LONGEST_PATTERN + 1], file[FILE_ROOM];
 	struct listing listing = {0};
@@ -151,7 +164,7 @@ int listing_send(struct sender *sender, const struct wire_list_places *asked, ch
 	if (!wire_copy_text(asked->file, file, sizeof(file)) ||
 	    (asked->kind == SECTION_USER) != (*file != '\0'))
 		return fail(text, EINVAL, "no name of a file");
-	error = list(sender, asked, pattern, file, &listing, text);
+	error = list(sender, tried, asked, pattern, file, &listing, text);
 	names_close(&listing.names);
 	names_close(&listing.probes);
 	kernel_types_close(&listing.types);

@@ -9,11 +9,25 @@
 #ifndef WHYLATE_SECTION_LISTING_H
 #define WHYLATE_SECTION_LISTING_H
 
+#include <stdbool.h>
+
+#include "failure.h"
+#include "section/floor.h"
 #include "wire/messages.h"
+
+#define LISTED_HOOKS (HOOK_UPROBE + 1)
 
 struct sender;
 
+/* Hooks that were tried: each is tried once, by enum section_hook. */
+struct tried_hooks {
+	bool is_tried[LISTED_HOOKS];
+	char text[LISTED_HOOKS][FAILURE_TEXT]; /* why it does not work; "": it does */
+	struct section_floor floor[LISTED_HOOKS];
+};
+
 /* listing_send - send what matches; returns 0, or an errno with the text */
-int listing_send(struct sender *sender, const struct wire_list_places *asked, char *text);
+int listing_send(struct sender *sender, struct tried_hooks *tried,
+		 const struct wire_list_places *asked, char *text);
 
 #endif

@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: MIT
 #include "names.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/constants.h"
+
+/* is_printed - whether a name is of characters that names have, and of no more than are named */
+static bool is_printed(const char *name)
+{
+	size_t length = 0;
+
+	for (; name[length]; length++)
+		if (length == WIRE_LONGEST_PLACE || !isgraph((unsigned char)name[length]))
+			return false;
+	return true;
+}
+
 int names_add(struct listed_names *names, const char *name, const char *detail, uint64_t address,
 	      uint8_t flags)
 {
-	size_t length = strlen(name) + 1, more = strlen(detail) + 1;
+	size_t length = strlen(name) + 1, more;
 	char *copy;
 
+	if (!is_printed(name))
+		return 0;
+	if (!is_printed(detail))
+		detail = "";
+	more = strlen(detail) + 1;
 	if (names->count == NAMES_MOST)
 		return E2BIG;
 	if (names->count == names->room) {

@@ -27,7 +27,8 @@ struct listed_names {
 	size_t room;
 };
 
-/* names_add - copy a name; returns 0 or an errno. names_close is needed in either case. */
+/* names_add - copy a name, unless no section can name it: it is too long, or not printed; returns 0
+ * or an errno. names_close is needed in either case. */
 int names_add(struct listed_names *names, const char *name, const char *detail, uint64_t address,
 	      uint8_t flags);
 
