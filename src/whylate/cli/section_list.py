@@ -121,14 +121,15 @@ def _note(place: Place) -> str:
     notes = [place.detail] if place.detail else []
     if place.reason:
         notes.append(place.reason)
-    if place.kind == "user function" and place.same > 1 and place.hook:
+    if place.hook and not place.section.endswith(place.name):
         notes.append(f"write {place.section}")
     elif place.kind == "function" and place.same > 1 and place.hook:
         notes.append(f"{place.same} functions have this name: the kernel picks one")
     elif place.kind == "USDT probe" and place.same > 1:
         notes.append(f"at {place.same} places")
-    notes.extend(place.arguments)
-    return ", ".join(notes)
+    if place.arguments:
+        notes.append(", ".join(place.arguments))
+    return "; ".join(notes)
 
 
 def _cost(hook: ListedHook) -> str:

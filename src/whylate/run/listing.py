@@ -39,6 +39,8 @@ _KINDS: dict[int, Kind] = {
     ListedKind.USER: "user function",
     ListedKind.USDT: "USDT probe",
 }
+#: Hooks whose programs need the kernel's BTF on any board.
+_BY_TYPES = (SectionHook.FENTRY, SectionHook.KPROBE)
 _OWN = "it runs while an execution is timed"
 _REASONS: dict[int, str] = {
     Obstacle.NOTRACE: "notrace: the kernel has no place for a hook there",
@@ -232,13 +234,14 @@ def _hooks_of(end: PlacesListed) -> list[ListedHook]:
         raise ProbeError("the probe did not report each of its hooks")
     for number, text, floor_ns, with_ns, without_ns in zip(*columns, strict=True):
         name = SectionHook(number).name.lower()
+        reason = plain(text.removeprefix(_TRIED.format(name)).replace(_NO_SUPPORT, _UNSUPPORTED))
+        if text and end.lacks & ListingLack.TYPES and number in _BY_TYPES:
+            reason = "it needs the kernel's BTF"
         hooks.append(
             ListedHook(
                 name=name,
                 works=not text,
-                reason=plain(
-                    text.removeprefix(_TRIED.format(name)).replace(_NO_SUPPORT, _UNSUPPORTED)
-                ),
+                reason=reason,
                 floor_ns=floor_ns or None,
                 call_ns=with_ns - without_ns if with_ns and without_ns else None,
             )
