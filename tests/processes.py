@@ -20,3 +20,9 @@ def children_of(pid: int) -> list[int]:
     for task in Path(f"/proc/{pid}/task").iterdir():
         found += [int(word) for word in (task / "children").read_text().split()]
     return found
+
+
+def descendants_of(pid: int) -> list[int]:
+    """Return a process's children, theirs, and so on."""
+    children = children_of(pid)
+    return children + [below for child in children for below in descendants_of(child)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -143,6 +144,17 @@ def compiled(folder: Path, text: str, *flags: str, compiler: str = "cc") -> Path
     include = f"-I{ROOT / 'include'}"
     subprocess.run([compiler, "-O1", include, *flags, source, "-o", folder / "p"], check=True)
     return folder / "p"
+
+
+def code_of(pid: int, file: Path) -> bytes:
+    """Return the code of a program as it is in a process: breakpoints are in it."""
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    match = re.search(rf"^(\w+)-(\w+) r-xp .* {file}$", maps, re.MULTILINE)
+    assert match is not None
+    begin, end = (int(part, 16) for part in match.groups())
+    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
+        memory.seek(begin)
+        return memory.read(end - begin)
 
 
 def output(*words: str | Path) -> Callable[[], str]:

@@ -44,7 +44,14 @@ ALL_VALUES = {
 #: What the host keeps a u64 in.
 MOST_U64 = (1 << 63) - 1
 #: Enumerations whose values are bits.
-FLAGS = ("counter_mode", "recorder_stack", "switch_state", "execution_flag", "execution_part")
+FLAGS = (
+    "counter_mode",
+    "recorder_stack",
+    "switch_state",
+    "execution_flag",
+    "execution_part",
+    "listing_lack",
+)
 #: How a column of a block is encoded.
 ENCODINGS = ("plain", "step", "maybe")
 #: What a field of an event may be beside a number that is sent as it is.

@@ -15,6 +15,7 @@ FLOORS = (
     ("workloads", "facts"),
     ("workloads/activations",),
     ("workloads/benchmark",),
+    ("section/listing",),
     ("recorder", "section"),
     ("recorder/tracefs", "section/tracefs"),
     ("recorder/bpf", "section/bpf"),

@@ -122,7 +122,9 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("recorder") / "recorder_driver"
     engine = ["bpf", "bpf_attach", "bpf_hooks", "bpf_maps", "bpf_sources", "hooks", "kallsyms"]
     names = [f"recorder/{name}" for name in [*engine, "window"]]
-    names += [f"bpf/{name}" for name in ("kernel_btf", "kprobe", "map", "peek", "program")]
+    names += [
+        f"bpf/{name}" for name in ("btf_text", "kernel_btf", "kprobe", "map", "peek", "program")
+    ]
     sources = [PROBE / f"src/{name}.c" for name in names]
     sources += [PROBE / "src/failure.c", PROBE / "src/small_file.c"]
     compiler = shutil.which(os.environ.get("CC", "cc")) or "gcc"

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -223,3 +224,66 @@ def test_a_probe_of_this_python() -> None:
     section = command(f"{python}:python:gc__start..gc__done")
     timed = time_section(section, output(python, "-I", "-c", script))
     assert timed.counts[0] >= 9
+
+
+# ---------------------------------------------------------------- other programs
+
+
+def test_a_program_in_a_container_is_named_as_the_container_sees_it(tmp_path: Path) -> None:
+    """It has its own mounts and root directory, in which the host's path does not exist."""
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare is not installed")
+    text = COUNTING.replace("int count =", "getchar(); int count =")
+    root = tmp_path / "root"
+    (root / "inside").mkdir(parents=True)
+    try:
+        compiled(tmp_path, text, "-static").rename(root / "inside" / "player")
+    except subprocess.CalledProcessError:
+        pytest.skip("programs cannot be linked statically here")
+    words = ["unshare", "--mount", f"--root={root}", "/inside/player", "30", "2"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        program = Path(f"/proc/{process.pid}/exe")
+        while program.readlink() != root / "inside" / "player":
+            assert process.poll() is None
+            time.sleep(0.01)
+        assert "No such file" in refusal(command("/inside/player:deep"))
+
+        def run() -> None:
+            assert process.communicate(b"\n")[0] == b"90\n"
+
+        section = command("/inside/player:deep", pid=process.pid)
+        assert time_section(section, run).counts == (90, 90, 0, 0)
+
+
+def test_a_rust_function_is_timed_unless_it_was_inlined(tmp_path: Path) -> None:
+    if shutil.which("rustc") is None:
+        pytest.skip("rustc is not installed")
+    (tmp_path / "p.rs").write_text(
+        """
+        mod player {
+            #[inline(never)] pub fn decode(n: usize) -> usize { std::hint::black_box(n) }
+            #[inline(always)] pub fn header(n: usize) -> usize { std::hint::black_box(n) + 1 }
+        }
+        fn main() {
+            for n in 0..70 { player::decode(player::header(n)); }
+        }
+        """
+    )
+    done = subprocess.run(
+        ["rustc", "-O", "p.rs"], cwd=tmp_path, check=False, capture_output=True, text=True
+    )
+    if done.returncode:
+        pytest.skip(f"rustc does not work here: {done.stderr.strip()[-200:]}")
+    file = tmp_path / "p"
+    text = refusal(command(f"{file}:decode"))
+    (mangled,) = [
+        name.rstrip(",")
+        for name in text.split()
+        if name.startswith("_") and "6player6decode" in name
+    ]
+    assert "exceptions" in refusal(command(f"{file}:{mangled}"))
+    timed = time_section(command(f"{file}:{mangled}", "uprobe"), output(file))
+    assert timed.counts == (70, 70, 0, 0)
+    assert "no function 6player6header: it may be inlined" in refusal(
+        command(f"{file}:6player6header")
+    )

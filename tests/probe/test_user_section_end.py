@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from user_sections import COUNTING, NEEDS, command, compiled, time_section
+from user_sections import COUNTING, NEEDS, code_of, command, compiled, time_section
 from whylate.probe.client import ProbeError
 
 pytestmark = NEEDS
@@ -49,17 +48,6 @@ def test_nothing_is_left_of_a_probe_that_is_killed(tmp_path: Path) -> None:
 def uprobe_events() -> str | None:
     file = Path("/sys/kernel/tracing/uprobe_events")
     return file.read_text() if file.exists() else None
-
-
-def code_of(pid: int, file: Path) -> bytes:
-    """Return the code of a program as it is in a process."""
-    maps = Path(f"/proc/{pid}/maps").read_text()
-    match = re.search(rf"^(\w+)-(\w+) r-xp .* {file}$", maps, re.MULTILINE)
-    assert match is not None
-    begin, end = (int(part, 16) for part in match.groups())
-    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
-        memory.seek(begin)
-        return memory.read(end - begin)
 
 
 def probes_below() -> list[int]:

@@ -17,7 +17,7 @@ import pytest
 from section_runs import CALLS, command, has_started, report_of, timed, wait_for
 
 from c_programs import FLAGS
-from processes import children_of
+from processes import descendants_of
 from whylate.recording.reader import open_recording
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
@@ -175,11 +175,6 @@ def is_loaded(program: int) -> bool:
     return False
 
 
-def descendants(pid: int) -> list[int]:
-    children = children_of(pid)
-    return children + [grandchild for child in children for grandchild in descendants(child)]
-
-
 @pytest.mark.parametrize("victim", ["the probe", "whylate"])
 def test_a_kill_leaves_no_program_in_the_kernel(tmp_path: Path, victim: str) -> None:
     run = subprocess.Popen(
@@ -188,7 +183,7 @@ def test_a_kill_leaves_no_program_in_the_kernel(tmp_path: Path, victim: str) -> 
     )  # fmt: skip
     try:
         wait_for(lambda: has_started(tmp_path / "r"), "start of the section")
-        holders = {pid: programs_of(pid) for pid in descendants(run.pid)}
+        holders = {pid: programs_of(pid) for pid in descendants_of(run.pid)}
         programs = set().union(*holders.values())
         # At the beginning and the end, and those that tell what a thread does meanwhile.
         assert len(programs) >= 2

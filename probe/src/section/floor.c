@@ -10,10 +10,13 @@
 #include "floor.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/bpf.h>
 #include <linux/btf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +24,7 @@
 #include "clock.h"
 #include "failure.h"
 #include "section/bpf/programs.h"
+#include "section/elf.h"
 
 #define EMPTY "bpf_fentry_test1"
 /* What the kernel calls for a system call that it does not have, such as this one. */
@@ -33,6 +37,7 @@
 #define NO_CALL 17 /* break */
 #endif
 #define TRACEPOINT "raw_syscalls:sys_enter"
+#define OWN_FILE   "/proc/self/exe"
 #define CALLS	   2000u
 #define ROWS	   4096u
 /* linux/bpf.h: BPF_TRACE_FENTRY */
@@ -161,9 +166,9 @@ static int call_often(const struct caller *caller, uint64_t *took_ns)
 	return error;
 }
 
-/* take_turns - call with hooks and without, block by block */
+/* take_turns - call with hooks and without, block by block; works: the hooks can be attached */
 static int take_turns(struct section *section, const struct caller *caller, bool by_turns,
-		      struct calls *calls, char *text)
+		      struct calls *calls, bool *works, char *text)
 {
 	/* Caches are warm by then. */
 	int error = call_often(caller, calls->without_ns);
@@ -172,6 +177,7 @@ static int take_turns(struct section *section, const struct caller *caller, bool
 		error = section_attach(section, text);
 		if (error)
 			return error;
+		*works = true;
 		error = call_often(caller, calls->with_ns + i * CALLS);
 		section_detach(section);
 		while (!section_gather(section))
@@ -183,11 +189,11 @@ static int take_turns(struct section *section, const struct caller *caller, bool
 }
 
 /* measure - measure an empty section */
-static int measure(struct section *section, const struct caller *caller, bool by_turns,
+static int measure(struct section *section, const struct caller *caller, bool by_turns, bool *works,
 		   struct section_floor *floor, char *text)
 {
 	struct calls *calls = calloc(1, sizeof(*calls));
-	int error = calls ? take_turns(section, caller, by_turns, calls, text)
+	int error = calls ? take_turns(section, caller, by_turns, calls, works, text)
 			  : fail(text, ENOMEM, "no memory for the floor");
 
 	if (!error)
@@ -202,28 +208,56 @@ static int measure(struct section *section, const struct caller *caller, bool by
 	return error;
 }
 
+/* measure_plan - measure an empty section by that plan; returns 0, or an errno with the text, which
+ * is one of the hook where it does not work */
+static int measure_plan(const struct section_plan *plan, bool by_turns, bool *works,
+			struct section_floor *floor, char *text)
+{
+	struct caller caller;
+	struct section empty;
+	int error = section_open(&empty, plan, text);
+
+	if (error)
+		return error;
+	error = open_caller(&empty, &caller, text);
+	/* A system call itself takes longer where it has a tracepoint. */
+	if (!error)
+		error = measure(&empty, &caller, by_turns && caller.is_empty, works, floor, text);
+	if (caller.program >= 0)
+		close(caller.program);
+	section_close(&empty);
+	return error;
+}
+
+/* empty_plan - the plan of an empty section of that kind */
+static struct section_plan empty_plan(enum section_kind kind, enum section_hook hook)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	return (struct section_plan){
+	    .kind = kind,
+	    .hook = hook,
+	    .begin = kind != SECTION_FUNCTION	 ? TRACEPOINT
+		     : hook == HOOK_KPROBE_EVENT ? NO_CALL_FUNCTION
+						 : EMPTY,
+	    .end = TRACEPOINT,
+	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
+	    .rows = ROWS,
+	    .is_empty = true,
+	    .config = {.tgid = (uint32_t)getpid()},
+	};
+}
+
 int floor_measure(const struct section *section, bool by_turns, struct section_floor *floor,
 		  char *text)
 {
-	struct section_plan plan = {
-	    .kind = section->plan.kind,
-	    .hook = section_hook_kind(section),
-	    .begin = section->plan.kind != SECTION_FUNCTION ? TRACEPOINT
-		     : section->tracing			    ? NO_CALL_FUNCTION
-							    : EMPTY,
-	    .end = TRACEPOINT,
-	    .cpu_limit = section->plan.cpu_limit,
-	    .rows = ROWS,
-	    .is_empty = true,
-	    .counts_of = section,
-	    .config = {.tgid = (uint32_t)getpid(),
-		       .counter_count = section->plan.config.counter_count,
-		       .return_pops = section->plan.config.return_pops},
-	};
-	struct caller caller;
-	struct section empty;
-	int error;
+	struct section_plan plan = empty_plan(section->plan.kind, section_hook_kind(section));
+	bool works = false;
 
+	plan.cpu_limit = section->plan.cpu_limit;
+	plan.counts_of = section;
+	plan.config.counter_count = section->plan.config.counter_count;
+	plan.config.return_pops = section->plan.config.return_pops;
 	*floor = (struct section_floor){0};
 	if (section->plan.kind == SECTION_USER)
 		return fail(text, EOPNOTSUPP,
@@ -231,15 +265,76 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 			    "the instruction at each hook, which differs");
 	if (section->tracing && plan.kind == SECTION_TRACEPOINTS)
 		return fail(text, EOPNOTSUPP, "a tracepoint has one trace event, and not two");
-	error = section_open(&empty, &plan, text);
-	if (error)
-		return error;
-	error = open_caller(&empty, &caller, text);
-	/* A system call itself takes longer where it has a tracepoint. */
+	return measure_plan(&plan, by_turns, &works, floor, text);
+}
+
+/* own_entry - write where in its file the probe begins: code that is not called again */
+static int own_entry(char *text, size_t room)
+{
+	struct user_code code = {.fd = -1};
+	char reason[FAILURE_TEXT];
+	struct elf elf = {.fd = -1};
+	uint64_t offset = 0;
+	int error = user_code_open_file(&code, OWN_FILE, 0, reason);
+
 	if (!error)
-		error = measure(&empty, &caller, by_turns && caller.is_empty, floor, text);
-	if (caller.program >= 0)
-		close(caller.program);
-	section_close(&empty);
+		error = elf_open(&elf, code.fd, reason);
+	if (!error && !elf_offset(&elf, getauxval(AT_ENTRY) & ~UINT64_C(3), true, &offset))
+		error = ENOENT;
+	elf_close(&elf);
+	user_code_close(&code);
+	snprintf(text, room, "0x%" PRIx64, offset);
 	return error;
+}
+
+/* try_trace_event - try to read a trace event; returns 0, or an errno with the text */
+static int try_trace_event(char *text)
+{
+	struct section_plan plan = empty_plan(SECTION_TRACEPOINTS, HOOK_TRACE_EVENT);
+	struct section section;
+	int error = section_open(&section, &plan, text);
+
+	if (!error)
+		section_close(&section);
+	return error;
+}
+
+/* try_user_code - try uprobes where nothing comes by; returns 0, or an errno with the text */
+static int try_user_code(char *text)
+{
+	struct section_plan plan = empty_plan(SECTION_USER, HOOK_UPROBE);
+	struct section section;
+	char place[24];
+	int error = own_entry(place, sizeof(place));
+
+	if (error)
+		return fail(text, error, "the probe's own file: %s", strerror(error));
+	plan.is_empty = false; /* it is attached as it is opened */
+	plan.config.tgid = 0;  /* whose root directory the file would be in */
+	plan.file = OWN_FILE;
+	plan.begin = place;
+	plan.end = "";
+	error = section_open(&section, &plan, text);
+	if (!error)
+		section_close(&section);
+	return error;
+}
+
+int floor_of_hook(enum section_kind kind, enum section_hook hook, struct section_floor *floor,
+		  char *text)
+{
+	struct section_plan plan = empty_plan(kind, hook);
+	bool works = false;
+	int error;
+
+	*floor = (struct section_floor){0};
+	if (kind == SECTION_USER)
+		return try_user_code(text);
+	if (hook == HOOK_TRACE_EVENT)
+		return try_trace_event(text);
+	error = measure_plan(&plan, true, &works, floor, text);
+	/* Where the kernel runs the hook for few of the calls, these are no usual ones. */
+	if (error || floor->executions < CALLS)
+		*floor = (struct section_floor){0};
+	return works ? 0 : error;
 }

@@ -25,4 +25,9 @@ struct section_floor {
 int floor_measure(const struct section *section, bool by_turns, struct section_floor *floor,
 		  char *text);
 
+/* floor_of_hook - try a hook, and measure it by turns where it has an empty section; returns 0, or
+ * an errno with the text where it does not work here */
+int floor_of_hook(enum section_kind kind, enum section_hook hook, struct section_floor *floor,
+		  char *text);
+
 #endif

@@ -230,8 +230,9 @@ static int check(const struct section *section, char *text)
 
 	if (config->counter_count)
 		return fail(text, EOPNOTSUPP, "events are counted by BPF programs only");
-	if (config->keeps_locks)
-		return fail(text, EOPNOTSUPP, "waits for locks are told by BPF programs only");
+	if (config->keeps_locks || config->keeps_paths)
+		return fail(text, EOPNOTSUPP, "%s are told by BPF programs only",
+			    config->keeps_locks ? "waits for locks" : "call paths");
 	if (config->tgid && !section->plan.is_empty)
 		return fail(text, EOPNOTSUPP,
 			    "trace events know threads and no processes: use --comm NAME");

@@ -162,3 +162,25 @@ int usdt_find(const struct elf *elf, const char *name, struct usdt_place *places
 			     listed ? list : "none", listed == LISTED_MOST ? ", …" : "");
 	return error;
 }
+
+int usdt_each(const struct elf *elf,
+	      void (*give)(void *context, const char *provider, const char *name), void *context)
+{
+	const struct elf_section *section = elf_section(elf, ".note.stapsdt", SHT_NOTE);
+	struct note note;
+	const char *data;
+	char *notes;
+	size_t size;
+
+	if (!section)
+		return 0;
+	notes = elf_load(elf, section, NOTES_MOST);
+	if (!notes)
+		return errno;
+	data = notes;
+	size = (size_t)section->size;
+	while (next_note(elf, &data, &size, &note))
+		give(context, note.provider, note.name);
+	free(notes);
+	return 0;
+}

@@ -18,4 +18,9 @@ struct usdt_place {
 int usdt_find(const struct elf *elf, const char *name, struct usdt_place *places, size_t most,
 	      size_t *count, char *text);
 
+/* usdt_each - give each place of all probes, of which a file may have none; returns 0 or an errno
+ */
+int usdt_each(const struct elf *elf,
+	      void (*give)(void *context, const char *provider, const char *name), void *context);
+
 #endif

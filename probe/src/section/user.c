@@ -82,7 +82,7 @@ static int open_named(int root, const char *file)
 	return fd;
 }
 
-static int open_file(struct user_code *code, const char *file, uint32_t pid, char *text)
+int user_code_open_file(struct user_code *code, const char *file, uint32_t pid, char *text)
 {
 	char path[32];
 	struct stat status;
@@ -296,7 +296,7 @@ int user_code_open(struct user_code *code, const char *file, const char *begin, 
 	int error;
 
 	*code = (struct user_code){.fd = -1};
-	error = open_file(code, file, pid, reason);
+	error = user_code_open_file(code, file, pid, reason);
 	if (!error)
 		error = elf_open(&elf, code->fd, reason);
 	if (!error)

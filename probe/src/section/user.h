@@ -40,6 +40,9 @@ struct user_code {
  */
 int user_code_open(struct user_code *code, const char *file, const char *begin, const char *end,
 		   uint32_t pid, bool is_forced, char *text);
+/* user_code_open_file - open the file alone; returns 0, or an errno with the text, which lacks the
+ * file's name. The code is closed before. */
+int user_code_open_file(struct user_code *code, const char *file, uint32_t pid, char *text);
 void user_code_close(struct user_code *code);
 
 #endif

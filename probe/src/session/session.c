@@ -13,6 +13,7 @@
 #include "load_reports.h"
 #include "put.h"
 #include "recorder/flight.h"
+#include "section/listing/listing.h"
 #include "wire/send.h"
 #include "workloads/benchmark/counters.h"
 #include "workloads/hits.h"
@@ -32,6 +33,7 @@ struct session {
 	struct hits hits;
 	struct load_reports loads;
 	struct put put;
+	struct tried_hooks tried_hooks;
 	uint32_t command;	 /* the number of the command that is carried out */
 	uint64_t phase_ns;	 /* of the next workload */
 	uint64_t pause_until_ns; /* 0: no pause */
@@ -190,6 +192,13 @@ static int do_hits_end(struct session *session, const union wire_command *comman
 	(void)text;
 	hits_end(&session->hits, &session->sender);
 	return 0;
+}
+
+static int do_list_places(struct session *session, const union wire_command *command, char *text)
+{
+	if (session->workload.ops)
+		return fail(text, EBUSY, "a workload runs");
+	return listing_send(&session->sender, &session->tried_hooks, &command->list_places, text);
 }
 
 static int do_stop(struct session *session, const union wire_command *command, char *text)

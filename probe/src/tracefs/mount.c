@@ -20,24 +20,24 @@
 #define MOUNT_CLOEXEC  1u
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 
-/* open_place - open a directory where tracefs is mounted; -1 where it is not */
-static int open_place(const char *path)
+/* open_place - open a directory where that kind of files is mounted; -1 where it is not */
+static int open_place(const char *path, unsigned long magic)
 {
 	struct statfs status;
 	int fd = open(path, OPEN_DIRECTORY);
 
 	if (fd < 0)
 		return -1;
-	if (fstatfs(fd, &status) == 0 && status.f_type == TRACEFS_MAGIC)
+	if (fstatfs(fd, &status) == 0 && (unsigned long)status.f_type == magic)
 		return fd;
 	close(fd);
 	return -1;
 }
 
-/* mount_detached - mount tracefs nowhere in the tree of files (since Linux 5.2) */
-static int mount_detached(int *root)
+/* mount_detached - mount that kind of files nowhere in the tree of files (since Linux 5.2) */
+static int mount_detached(const char *kind, int *root)
 {
-	int context = (int)syscall(SYS_fsopen, "tracefs", OPEN_CLOEXEC);
+	int context = (int)syscall(SYS_fsopen, kind, OPEN_CLOEXEC);
 	int detached = -1, error = 0;
 
 	if (context < 0)
@@ -60,7 +60,7 @@ static int mount_briefly(int *root)
 
 	if (mount("tracefs", STANDARD_PLACE, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return errno;
-	*root = open_place(STANDARD_PLACE);
+	*root = open_place(STANDARD_PLACE, TRACEFS_MAGIC);
 	if (*root < 0)
 		error = ENODEV;
 	umount2(STANDARD_PLACE, MNT_DETACH);
@@ -72,12 +72,12 @@ int mount_open(int *root, char *text)
 	int error;
 
 	/* An existing mount first: a second mount would give all of them its own permissions. */
-	*root = open_place(STANDARD_PLACE);
+	*root = open_place(STANDARD_PLACE, TRACEFS_MAGIC);
 	if (*root < 0)
-		*root = open_place("/sys/kernel/debug/tracing");
+		*root = open_place("/sys/kernel/debug/tracing", TRACEFS_MAGIC);
 	if (*root >= 0)
 		return 0;
-	error = mount_detached(root);
+	error = mount_detached("tracefs", root);
 	if (error == ENOSYS)
 		error = mount_briefly(root);
 	if (error == ENODEV)
@@ -87,4 +87,10 @@ int mount_open(int *root, char *text)
 	if (error)
 		return fail(text, error, "tracefs cannot be mounted: %s", strerror(error));
 	return 0;
+}
+
+int mount_open_debug(int *root)
+{
+	*root = open_place("/sys/kernel/debug", DEBUGFS_MAGIC);
+	return *root >= 0 ? 0 : mount_detached("debugfs", root);
 }

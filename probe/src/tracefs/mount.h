@@ -10,4 +10,7 @@
  */
 int mount_open(int *root, char *text);
 
+/* mount_open_debug - open the top directory of debugfs, likewise; returns 0 or an errno */
+int mount_open_debug(int *root);
+
 #endif

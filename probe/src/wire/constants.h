@@ -92,6 +92,10 @@
 #define WIRE_MOST_WAITS 1000000000000000ull
 /* Bytes of what a section begins or ends at. */
 #define WIRE_LONGEST_PLACE 1023u
+/* Names of a kind that are listed at a time. */
+#define WIRE_MOST_LISTED 300u
+/* Bytes of a pattern of names. */
+#define WIRE_LONGEST_PATTERN 255u
 /* Groups of waits for locks that have the same callers. */
 #define WIRE_MOST_LOCK_GROUPS 256u
 /* Groups of executions that ended with the same callers. */
@@ -173,6 +177,41 @@ enum section_groups {
 	GROUPS_LOCKS = 1,
 	GROUPS_PATHS = 2,
 	GROUPS_COUNT = 3,
+};
+
+/* What a listed name is of; user: a function of a file. */
+enum listed_kind {
+	LISTED_FUNCTION = 0,
+	LISTED_TRACEPOINT = 1,
+	LISTED_USER = 2,
+	LISTED_USDT = 3,
+	LISTED_COUNT = 4,
+};
+
+/* Why no hook can be set at a listed name. */
+enum obstacle {
+	OBSTACLE_NONE = 0,
+	OBSTACLE_NOTRACE = 1,
+	OBSTACLE_FORBIDDEN = 2,
+	OBSTACLE_BOOT = 3,
+	OBSTACLE_FRAGMENT = 4,
+	OBSTACLE_NO_TRACEPOINT = 5,
+	OBSTACLE_CHOSEN_AT_START = 6,
+	OBSTACLE_SEVERAL = 7,
+	OBSTACLE_THUMB = 8,
+	OBSTACLE_NO_CODE = 9,
+	OBSTACLE_COUNT = 10,
+};
+
+/* What a board, or a file, does not say of the names that are listed: bits. */
+enum listing_lack {
+	LACKS_SYMBOLS = 1,
+	LACKS_TYPES = 2,
+	LACKS_TRACEABLE = 4,
+	LACKS_FORBIDDEN = 8,
+	LACKS_SYMBOL_TABLE = 16,
+	LACKS_RETURNS = 32,
+	LACKS_COUNT = 33,
 };
 
 /* Of an execution that is kept: drawn, and not only for its duration; ended on another CPU. */

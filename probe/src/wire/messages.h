@@ -21,6 +21,7 @@ enum wire_kind {
 	WIRE_RECORDER = 12,
 	WIRE_APP = 13,
 	WIRE_SECTION = 22,
+	WIRE_LIST_PLACES = 23,
 	WIRE_COUNTERS = 14,
 	WIRE_BENCH_SWITCH = 15,
 	WIRE_BENCH_MEMORY = 16,
@@ -65,6 +66,8 @@ enum wire_kind {
 	WIRE_SECTION_RESULT = 129,
 	WIRE_EXECUTION_COUNTS = 132,
 	WIRE_FLOOR_COUNTS = 133,
+	WIRE_LISTED_PLACE = 134,
+	WIRE_PLACES_LISTED = 135,
 	WIRE_RECORDER_RESULT = 84,
 	WIRE_SYMBOLS = 88,
 	WIRE_BUILD_ID = 89,
@@ -200,6 +203,14 @@ struct wire_section {
 	uint64_t above_ns;
 	uint8_t locks;
 	struct wire_bytes file;
+};
+
+/* list_places - List names that match a pattern, of what a section can begin at. */
+struct wire_list_places {
+	uint8_t kind;
+	struct wire_bytes pattern;
+	struct wire_bytes file;
+	uint32_t pid;
 };
 
 /* counters - Count these events in each repetition, or of each wakeup thread; none: no more. */
@@ -604,6 +615,29 @@ struct wire_floor_counts {
 	struct wire_list values;
 };
 
+/* listed_place - A name that matches. */
+struct wire_listed_place {
+	uint8_t kind;
+	struct wire_bytes name;
+	struct wire_bytes detail;
+	uint8_t hooks;
+	uint8_t obstacle;
+	uint32_t same;
+	uint64_t offset;
+	struct wire_list arguments;
+};
+
+/* places_listed - How many names matched, and which of their kind's hooks work on this board. */
+struct wire_places_listed {
+	uint32_t matched;
+	uint32_t lacks;
+	struct wire_list hooks;
+	struct wire_list texts;
+	struct wire_list floor_ns;
+	struct wire_list with_ns;
+	struct wire_list without_ns;
+};
+
 /* recorder_result - What the recorder did, and what it cost. run_ns: 0 where the kernel does not
  * report it. */
 struct wire_recorder_result {
@@ -843,6 +877,7 @@ union wire_command {
 	struct wire_recorder recorder;
 	struct wire_app app;
 	struct wire_section section;
+	struct wire_list_places list_places;
 	struct wire_counters counters;
 	struct wire_bench_switch bench_switch;
 	struct wire_bench_memory bench_memory;
@@ -869,6 +904,7 @@ union wire_command {
 	X(pause, PAUSE)                                                                            \
 	X(phase, PHASE)                                                                            \
 	X(recorder, RECORDER)                                                                      \
+	X(list_places, LIST_PLACES)                                                                \
 	X(counters, COUNTERS)                                                                      \
 	X(accounting, ACCOUNTING)                                                                  \
 	X(run, RUN)                                                                                \

@@ -28,6 +28,9 @@ _recording = option_under(Heading.RECORDING)
 
 @click.command(name="section", cls=GroupedCommand)
 @click.argument("section", metavar="SECTION")
+@_what("--list", "listed", is_flag=True,
+       help="Time nothing: list the functions and tracepoints that match SECTION, a pattern like "
+       "'kmem_*', or FILE:PATTERN.")  # fmt: skip
 @_what("--for", "duration_ns", type=DURATION, default="20s", show_default=True,
        help="How long to measure.")  # fmt: skip
 @_what("--comm", metavar="NAME", help="Executions in threads of this name alone.")
@@ -63,6 +66,7 @@ _recording = option_under(Heading.RECORDING)
 def command(
     *,
     section: str,
+    listed: bool,
     duration_ns: int,
     comm: str | None,
     pid: int | None,
@@ -111,6 +115,11 @@ def command(
     Every execution is accounted for: entries = returned + in flight + left + refused. BOARD is as
     for whylate measure.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
+    if listed:
+        from whylate.cli.section_list import list_section
+
+        list_section(section, pid, options)
+        return
     workload = Section(
         duration_ns=duration_ns,
         spool=spool,

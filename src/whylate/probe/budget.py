@@ -38,6 +38,8 @@ CPUS = Budget("timed its CPUs", 1 * MIB, 10_000, 600.0)
 FACTS = Budget("was read", 64 * MIB, 200_000, 1800.0)
 PREPARE = Budget("prepared the run", 16 * MIB, 100_000, 1800.0)
 LEAVE = Budget("was read after the run", 64 * MIB, 200_000, 1800.0)
+#: Of each kind of names a few hundred rows of at most 4 KiB.
+LIST = Budget("listed what can be timed", 8 * MIB, 10_000, 900.0)
 FINISH = Budget("put back its settings", 4 * MIB, 20_000, 300.0)
 #: Of a caller who names no phase: commands and files.
 COMMANDS = Budget("was sent commands", 2048 * MIB, 2_000_000, float("inf"))

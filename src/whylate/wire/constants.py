@@ -89,6 +89,10 @@ WAIT_BINS = 784
 MOST_WAITS = 1_000_000_000_000_000
 #: Bytes of what a section begins or ends at.
 LONGEST_PLACE = 1_023
+#: Names of a kind that are listed at a time.
+MOST_LISTED = 300
+#: Bytes of a pattern of names.
+LONGEST_PATTERN = 255
 #: Groups of waits for locks that have the same callers.
 MOST_LOCK_GROUPS = 256
 #: Groups of executions that ended with the same callers.
@@ -171,6 +175,41 @@ class SectionGroups(IntEnum):
 
     LOCKS = 1
     PATHS = 2
+
+
+class ListedKind(IntEnum):
+    """What a listed name is of; user: a function of a file."""
+
+    FUNCTION = 0
+    TRACEPOINT = 1
+    USER = 2
+    USDT = 3
+
+
+class Obstacle(IntEnum):
+    """Why no hook can be set at a listed name."""
+
+    NONE = 0
+    NOTRACE = 1
+    FORBIDDEN = 2
+    BOOT = 3
+    FRAGMENT = 4
+    NO_TRACEPOINT = 5
+    CHOSEN_AT_START = 6
+    SEVERAL = 7
+    THUMB = 8
+    NO_CODE = 9
+
+
+class ListingLack(IntFlag):
+    """What a board, or a file, does not say of the names that are listed: bits."""
+
+    SYMBOLS = 1
+    TYPES = 2
+    TRACEABLE = 4
+    FORBIDDEN = 8
+    SYMBOL_TABLE = 16
+    RETURNS = 32
 
 
 class ExecutionFlag(IntFlag):

@@ -191,6 +191,16 @@ class Section(
 
 
 @dataclass(frozen=True, slots=True)
+class ListPlaces(Message, kind=23, ranges={"kind": (0, 2), "pid": (0, 2_147_483_647)}):
+    """List names that match a pattern, of what a section can begin at."""
+
+    kind: U8
+    pattern: Text
+    file: Text
+    pid: U32
+
+
+@dataclass(frozen=True, slots=True)
 class Counters(Message, kind=14, ranges={"types": (0, 9_223_372_036_854_775_807)}):
     """Count these events in each repetition, or of each wakeup thread; none: no more."""
 
@@ -854,6 +864,46 @@ class FloorCounts(Message, kind=133, ranges={"values": (0, 9_223_372_036_854_775
 
 
 @dataclass(frozen=True, slots=True)
+class ListedPlace(
+    Message,
+    kind=134,
+    ranges={"kind": (0, 3), "obstacle": (0, 9), "offset": (0, 9_223_372_036_854_775_807)},
+):
+    """A name that matches."""
+
+    kind: U8
+    name: Text
+    detail: Text
+    hooks: U8
+    obstacle: U8
+    same: U32
+    offset: U64
+    arguments: ListText
+
+
+@dataclass(frozen=True, slots=True)
+class PlacesListed(
+    Message,
+    kind=135,
+    ranges={
+        "hooks": (0, 6),
+        "floor_ns": (0, 4_611_686_018_427_387_903),
+        "with_ns": (0, 4_611_686_018_427_387_903),
+        "without_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """How many names matched, and which of their kind's hooks work on this board."""
+
+    matched: U32
+    lacks: U32
+    hooks: ListU16
+    texts: ListText
+    floor_ns: ListU64
+    with_ns: ListU64
+    without_ns: ListU64
+
+
+@dataclass(frozen=True, slots=True)
 class RecorderResult(
     Message,
     kind=84,
@@ -1225,6 +1275,7 @@ MESSAGES: dict[int, type[Message]] = {
         Recorder,
         App,
         Section,
+        ListPlaces,
         Counters,
         BenchSwitch,
         BenchMemory,
@@ -1269,6 +1320,8 @@ MESSAGES: dict[int, type[Message]] = {
         SectionResult,
         ExecutionCounts,
         FloorCounts,
+        ListedPlace,
+        PlacesListed,
         RecorderResult,
         Symbols,
         BuildId,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 73ef2a65182a14e0d96a07328ae76083ed6f8d33e849f8698d94261732341a65 */
+/* sources: sha256 8640877c563e69fe181ee7c379099f7330a91d6b6b2fce61a82268a3e89779dc */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 649fcd06251fab7391632d6b826fb4417407202390be45b32e826dff24c99c55 */
+/* sources: sha256 15c3841dcab37d8d84dc82b6371c0ff3b766dcc2409ff7c9c0eb76d8c544970d */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H

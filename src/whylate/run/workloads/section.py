@@ -167,7 +167,7 @@ def check_place(place: KernelFunction | TracepointPair | UserCode) -> None:
     if isinstance(place, KernelFunction):
         if len(place.function) > LONGEST_PLACE or not _FUNCTION.fullmatch(place.function):
             raise RequestError(f"{plain(place.function, 80)!r} is no name of a function")
-        if _OWN.match(place.function) or _OWN_READS.match(place.function):
+        if is_own(place.function):
             raise RequestError(
                 f"{place.function} runs while an execution is timed: it cannot be timed itself"
             )
@@ -176,6 +176,11 @@ def check_place(place: KernelFunction | TracepointPair | UserCode) -> None:
         check_user_code(place)
     else:
         check_pair(place)
+
+
+def is_own(function: str) -> bool:
+    """Whether a function of the kernel runs where executions are timed, by its name."""
+    return bool(_OWN.match(function) or _OWN_READS.match(function))
 
 
 def check_pair(place: TracepointPair) -> None:
