@@ -50,7 +50,7 @@ static void read_corpus(const char *directory)
 {
 	char path[512];
 
-	corpus = malloc(MOST_PAGES * gather.formats.page_size);
+	corpus = malloc(MOST_PAGES * gather.formats.page.page_size);
 	for (int cpu = 0; cpu < 16 && corpus; cpu++) {
 		FILE *file;
 
@@ -59,10 +59,10 @@ static void read_corpus(const char *directory)
 		if (!file)
 			continue;
 		corpus_size += fread(corpus + corpus_size, 1,
-				     MOST_PAGES * gather.formats.page_size - corpus_size, file);
+				     MOST_PAGES * gather.formats.page.page_size - corpus_size, file);
 		fclose(file);
 	}
-	must(corpus_size >= gather.formats.page_size, "no pages");
+	must(corpus_size >= gather.formats.page.page_size, "no pages");
 }
 
 /* damage - change a few bytes, oftener those that say how long things are */
@@ -99,7 +99,7 @@ static void forget_times(void)
 /* choose_threads - some that the pages have, so that there are stages */
 static void choose_threads(struct recorder_thread *threads)
 {
-	size_t page_size = gather.formats.page_size;
+	size_t page_size = gather.formats.page.page_size;
 
 	must(stages_open(&gather.stages, recorder.cpus, CPUS, NULL, 0) == 0, "no stages");
 	for (size_t at = 0; at + page_size <= corpus_size; at += page_size) {
@@ -141,7 +141,7 @@ static void check(uint16_t cpu)
 
 static void one_page(uint64_t number)
 {
-	uint32_t page_size = gather.formats.page_size;
+	uint32_t page_size = gather.formats.page.page_size;
 	size_t size = draw(10) ? page_size : 1 + draw(page_size);
 	uint16_t cpu = (uint16_t)draw(CPUS);
 	uint8_t *bytes = malloc(size);

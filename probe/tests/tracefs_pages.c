@@ -33,7 +33,7 @@ static int open_formats(struct formats *formats, const char *path)
 static void decode(struct gather *gather, uint16_t cpu, FILE *file)
 {
 	static uint8_t bytes[LARGEST];
-	size_t size = gather->formats.page_size, got;
+	size_t size = gather->formats.page.page_size, got;
 
 	while ((got = fread(bytes, 1, size < LARGEST ? size : LARGEST, file)) > 0)
 		gather_page(gather, cpu, bytes, got, UINT64_MAX);

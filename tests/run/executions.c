@@ -17,6 +17,7 @@
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/sched.h>
@@ -61,6 +62,12 @@ struct call {
 
 static struct srcu_notifier_head chain;
 
+/* size_us_of - 32-bit kernels divide 64 bits by a call */
+static unsigned long size_us_of(const struct call *call)
+{
+	return (unsigned long)div_u64(call->size_ns, NSEC_PER_USEC);
+}
+
 static u64 spin_until(u64 end_ns)
 {
 	u64 now_ns;
@@ -86,7 +93,7 @@ static noinline int executions_act(struct notifier_block *block, unsigned long v
 	if (call->kind == SLEEPS && (event - events[SLEEPS]) % 2)
 		set_cpus_allowed_ptr(current, cpumask_of(1 - event->begin_cpu));
 	if (call->kind == SLEEPS || call->kind == MANY)
-		usleep_range(call->size_ns / 1000, call->size_ns / 1000 + 10);
+		usleep_range(size_us_of(call), size_us_of(call) + 10);
 	else
 		spin_until(begin_ns + call->size_ns);
 	if (call->kind == EXITS)
@@ -118,7 +125,8 @@ static void wait_turn(enum kind kind, unsigned int period_ms)
 	u64 period_ns = period_ms * NSEC_PER_MSEC;
 
 	do {
-		ktime_t at = ns_to_ktime((ktime_get_ns() / period_ns + 1) * period_ns);
+		ktime_t at =
+		    ns_to_ktime((div64_u64(ktime_get_ns(), period_ns) + 1) * period_ns);
 
 		set_current_state(TASK_IDLE);
 		schedule_hrtimeout(&at, HRTIMER_MODE_ABS);
@@ -163,7 +171,7 @@ static enum hrtimer_restart cross(struct hrtimer *timer)
  * of the hook at the beginning, within, and at each point of the hook at the end */
 static int crossed(void *unused)
 {
-	u64 delay_ns = 0;
+	unsigned int delay_ns = 0;
 
 	hrtimer_init(&crossing, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
 	crossing.function = cross;

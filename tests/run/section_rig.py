@@ -37,6 +37,7 @@ from whylate.wire.executions import decode_executions
 from whylate.wire.messages import (
     CpuResult,
     CpuStarted,
+    Done,
     ExecutionBins,
     Executions,
     Failed,
@@ -56,6 +57,12 @@ _ACTIVE = "/sys/module/executions/parameters/active"
 #: By a board's architecture. With kprobes Debian's 6.1 for arm64 has damaged its free lists in some
 #: runs; with these checks it says of each allocation whether it is whole, and has been so far.
 _CHECKS = {"arm64": ("slub_debug=FZPU",)}
+#: By a board's architecture: what the kernel calls it, and the prefix of its compiler.
+_COMPILERS = {
+    "amd64": ("x86_64", ""),
+    "arm64": ("arm64", "aarch64-linux-gnu-"),
+    "armhf": ("arm", "arm-linux-gnueabihf-"),
+}
 _MODULE = "/whylate/executions.ko"
 _LOGS = "/sys/kernel/debug/executions"
 
@@ -125,7 +132,8 @@ def time_sections(name: str, sections: Sequence[tuple[str, Section]]) -> list[tu
         script.add(SectionRules().start(section, ()), set())
         for command in read_commands([FileRequest(f"{_LOGS}/{kind}", LOG_LIMIT)]):
             script.add(command, set())
-    script.add(Finish(), set())
+    last: set[int] = set()
+    script.add(Finish(), last)
     files = (
         (_MODULE, module_for(board_is), 0o644),
         (SERVICES, f"insmod {_MODULE}\n".encode(), 0o755),
@@ -136,7 +144,7 @@ def time_sections(name: str, sections: Sequence[tuple[str, Section]]) -> list[tu
     try:
         started = board.carry_out(bytes(script.frames), 1, notify_nobody)
         with closing(started.stream):
-            messages = _messages(Client(started.stream))
+            messages = _messages(Client(started.stream), last)
             console = board.console.log.read_text(errors="replace")
     finally:
         board.close()
@@ -153,13 +161,15 @@ def time_sections(name: str, sections: Sequence[tuple[str, Section]]) -> list[tu
     return [(_timed(run), _known(run, console)) for run in runs[1:]]
 
 
-def _messages(client: Client) -> list[Message]:
+def _messages(client: Client, last: set[int]) -> list[Message]:
+    """Return all messages until the last command is done: not every board switches itself off."""
     got: list[Message] = []
-    while True:
+    while not any(isinstance(message, Done) and message.command in last for message in got):
         try:
             got += client.pump(0.5)
         except ProbeGoneError:
-            return got
+            break
+    return got
 
 
 def _known(messages: Sequence[Message], console: str) -> Known:
@@ -185,6 +195,7 @@ def _timed(messages: Sequence[Message]) -> Timed:
         if isinstance(message, Executions):
             decoded = decode_executions(message, starts[0].start_ns)
             assert decoded.threads.parts is not None
+            parts: tuple[NDArray[np.generic], ...]
             parts = (decoded.threads.pid, decoded.threads.due_ns, decoded.rows.latency_ns,
                      decoded.threads.parts[:, 0], np.full(message.count, message.cpu),
                      decoded.flags & int(ExecutionFlag.MOVED))  # fmt: skip
@@ -234,7 +245,7 @@ def _headers(board: VirtualBoard) -> tuple[Path, tuple[str, ...]]:
     Skips where a compiler is missing.
     """
     arch = board.description.debian_arch
-    cross = {"amd64": "", "arm64": "aarch64-linux-gnu-"}[arch]
+    kernel_arch, cross = _COMPILERS[arch]
     if shutil.which(f"{cross}gcc-12") is None:
         pytest.skip(f"{cross}gcc-12 is not installed")
     if build.has_modules(board):
@@ -243,11 +254,14 @@ def _headers(board: VirtualBoard) -> tuple[Path, tuple[str, ...]]:
     kernel = packages.dependency(board.kernel_package, "linux-image-", notify_nobody)
     release = kernel.removeprefix("linux-image-")
     headers = packages.fetch(f"linux-headers-{release}", notify_nobody)
-    # What both architectures share, and tools that run on this machine.
+    # What all flavours share, and tools that run on this machine.
     own = Packages(cache_directory() / "packages", build.ARCH)
-    shared = [own.fetch(name, notify_nobody) for name in build.parts(headers)]
+    shared = [
+        (own if "kbuild" in name else packages).fetch(name, notify_nobody)
+        for name in build.parts(headers)
+    ]
     here = cache_directory() / "headers" / f"{release}-{sha256_of(headers)[:16]}"
     if not here.exists():
         build.unpack([headers, *shared], here)
     place = here / "usr/src" / f"linux-headers-{release}"
-    return place, (f"ARCH={arch}", f"CROSS_COMPILE={cross}")
+    return place, (f"ARCH={kernel_arch}", f"CROSS_COMPILE={cross}")

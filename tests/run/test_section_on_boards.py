@@ -29,17 +29,21 @@ HOOKS_NS = 4_000
 #: Entries are timed until the probe looks at the clock the next time.
 LOOK_NS = 60 * MS
 #: A kind, and how it is timed: by which hook, or by the best one of the module's own function.
-Hook = Literal["fentry", "kprobe", "best"]
+Hook = Literal["fentry", "kprobe", "tracefs", "best"]
+TRACED = ("fixed", "nested", "sleeps", "exits", "two", "many")
 CASES: dict[str, list[tuple[Hook, str]]] = {
     "pc": [
         *(("fentry", kind) for kind in ("fixed", "nested", "sleeps", "exits", "crossed", "two")),
         *(("kprobe", kind) for kind in ("fixed", "nested", "exits", "crossed", "many")),
+        *(("tracefs", kind) for kind in TRACED),
         ("best", "fixed"),
     ],
     "virt-arm64": [
         *(("kprobe", kind) for kind in ("fixed", "nested", "sleeps", "crossed", "many")),
         ("best", "two"),
     ],
+    # Without BTF.
+    "sabrelite": [*(("tracefs", kind) for kind in TRACED), ("best", "fixed")],
 }  # fmt: skip
 ALL = [(board, hook, kind) for board, cases in CASES.items() for hook, kind in cases]
 
@@ -131,8 +135,9 @@ def test_every_entry_is_accounted_for_and_every_return_has_a_row(
 @cases()
 def test_the_hook_is_the_one_that_was_asked_for(case: tuple[str, str, str]) -> None:
     # A module has no BTF there: for its functions the best hook is a kprobe.
-    hook = SectionHook.FENTRY if case[1] == "fentry" else SectionHook.KPROBE
-    assert of(case)[0].started.hook == hook
+    is_traced = case[1] == "tracefs" or case[0] == "sabrelite"
+    hook = SectionHook.KPROBE_EVENT if is_traced else SectionHook.KPROBE
+    assert of(case)[0].started.hook == (SectionHook.FENTRY if case[1] == "fentry" else hook)
 
 
 @cases("fixed", "nested", "sleeps", "two", "many")

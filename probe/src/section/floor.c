@@ -2,7 +2,7 @@
 /*
  * Functions: the kernel has an empty one for tests of BPF, which it calls when a program of the
  * kind for functions is run as a test. So it is called as often as asked for, on any board with
- * BTF.
+ * BTF. Kprobe events have another one, which the kernel calls for an unknown system call.
  *
  * Tracepoints: both programs are attached to the same one, the beginning first. The end runs right
  * after it, so that nothing lies between but the hooks themselves.
@@ -22,7 +22,16 @@
 #include "failure.h"
 #include "section/bpf/programs.h"
 
-#define EMPTY	   "bpf_fentry_test1"
+#define EMPTY "bpf_fentry_test1"
+/* What the kernel calls for a system call that it does not have, such as this one. */
+#define NO_CALL_FUNCTION "sys_ni_syscall"
+#if defined(__x86_64__)
+#define NO_CALL 174 /* create_module */
+#elif defined(__aarch64__)
+#define NO_CALL 250 /* the architecture's own, of which it has none */
+#else
+#define NO_CALL 17 /* break */
+#endif
 #define TRACEPOINT "raw_syscalls:sys_enter"
 #define CALLS	   2000u
 #define ROWS	   4096u
@@ -31,7 +40,9 @@
 
 /* What calls the empty section. */
 struct caller {
-	int program; /* -1: none; a system call does */
+	int program;   /* -1: none; a system call does */
+	long number;   /* of that */
+	bool is_empty; /* it does nothing else */
 };
 
 /* open_caller - load a program whose test runs call the empty function */
@@ -41,9 +52,14 @@ static int open_caller(const struct section *section, struct caller *caller, cha
 	struct bpf_load_as as = {BPF_PROG_TYPE_TRACING, ATTACH_ENTRY, 0};
 	int error;
 
-	caller->program = -1;
+	*caller = (struct caller){-1, SYS_getppid, false};
 	if (section->plan.kind != SECTION_FUNCTION)
 		return 0;
+	caller->is_empty = true;
+	if (section->tracing) {
+		caller->number = NO_CALL;
+		return 0;
+	}
 	error = kernel_btf_find(&name, 1);
 	if (error || !name.id)
 		return fail(text, ENOENT, "this kernel has no empty function to call (%s)", EMPTY);
@@ -58,7 +74,7 @@ static int call(const struct caller *caller)
 	union bpf_attr arguments;
 
 	if (caller->program < 0) {
-		syscall(SYS_getppid);
+		syscall(caller->number);
 		return 0;
 	}
 	memset(&arguments, 0, sizeof(arguments));
@@ -158,6 +174,8 @@ static int take_turns(struct section *section, const struct caller *caller, bool
 			return error;
 		error = call_often(caller, calls->with_ns + i * CALLS);
 		section_detach(section);
+		while (!section_gather(section))
+			continue;
 		if (by_turns && !error)
 			error = call_often(caller, calls->without_ns + i * CALLS);
 	}
@@ -190,14 +208,17 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 	struct section_plan plan = {
 	    .kind = section->plan.kind,
 	    .hook = section_hook_kind(section),
-	    .begin = section->plan.kind == SECTION_FUNCTION ? EMPTY : TRACEPOINT,
+	    .begin = section->plan.kind != SECTION_FUNCTION ? TRACEPOINT
+		     : section->tracing			    ? NO_CALL_FUNCTION
+							    : EMPTY,
 	    .end = TRACEPOINT,
 	    .cpu_limit = section->plan.cpu_limit,
 	    .rows = ROWS,
 	    .is_empty = true,
 	    .counts_of = section,
 	    .config = {.tgid = (uint32_t)getpid(),
-		       .counter_count = section->plan.config.counter_count},
+		       .counter_count = section->plan.config.counter_count,
+		       .return_pops = section->plan.config.return_pops},
 	};
 	struct caller caller;
 	struct section empty;
@@ -208,13 +229,15 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 		return fail(text, EOPNOTSUPP,
 			    "an empty section of user code takes as long as the kernel takes for "
 			    "the instruction at each hook, which differs");
+	if (section->tracing && plan.kind == SECTION_TRACEPOINTS)
+		return fail(text, EOPNOTSUPP, "a tracepoint has one trace event, and not two");
 	error = section_open(&empty, &plan, text);
 	if (error)
 		return error;
 	error = open_caller(&empty, &caller, text);
 	/* A system call itself takes longer where it has a tracepoint. */
 	if (!error)
-		error = measure(&empty, &caller, by_turns && caller.program >= 0, floor, text);
+		error = measure(&empty, &caller, by_turns && caller.is_empty, floor, text);
 	if (caller.program >= 0)
 		close(caller.program);
 	section_close(&empty);

@@ -15,6 +15,7 @@
 #include "section/bpf/programs.h"
 #include "failure.h"
 #include "hooks.h"
+#include "tracing.h"
 
 #define PAGE UINT64_C(4096)
 /* linux/membarrier.h: the same number has another name before Linux 4.16. */
@@ -112,102 +113,6 @@ static int make_maps(struct section *section)
 	return at[AT_SECTION_EVENTS] < 0 ? errno : 0;
 }
 
-static void unload(struct section *section)
-{
-	section_detach(section);
-	close_fd(&section->begin_program);
-	close_fd(&section->end_program);
-}
-
-/* try_hook - load the programs for a hook, and attach them once */
-static int try_hook(struct section *section, const struct section_method *hook, char *text)
-{
-	int error;
-
-	section->hook = hook;
-	error = hook->load(section, text);
-	if (!error)
-		error = section_attach(section, text);
-	section_detach(section);
-	if (!error) {
-		section_forget(section);
-		return 0;
-	}
-	unload(section);
-	section->hook = NULL;
-	return error;
-}
-
-/* find_hook - find the first hook that works; the text has why each does not */
-static int find_hook(struct section *section, char *text)
-{
-	char reasons[REASONS_ROOM] = "", reason[FAILURE_TEXT];
-	size_t length = 0;
-	int error = EOPNOTSUPP;
-
-	for (const struct section_method *const *hook = section_methods(section->plan.kind); *hook;
-	     hook++) {
-		if (section->plan.hook && section->plan.hook != (*hook)->kind)
-			continue;
-		reason[0] = '\0';
-		error = try_hook(section, *hook, reason);
-		if (!error)
-			return 0;
-		length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "%s%s: %s",
-					   length ? "; " : "", (*hook)->name, reason);
-		if (length >= sizeof(reasons))
-			break;
-	}
-	return fail(text, error, "no hook can be set there: %s",
-		    reasons[0] ? reasons : "this kind of section has no such hook");
-}
-
-int section_open(struct section *section, const struct section_plan *plan, char *text)
-{
-	int error;
-
-	*section = (struct section){
-	    .plan = *plan,
-	    .fds = {.btf_fd = -1,
-		    .at = {[AT_SECTION_CPUS] = -1,
-			   [AT_SECTION_OWNERS] = -1,
-			   [AT_SECTION_CONFIG] = -1,
-			   [AT_SECTION_EVENTS] = -1,
-			   [AT_SECTION_PATHS] = -1}},
-	    .begin_program = -1,
-	    .end_program = -1,
-	    .user = {.fd = -1},
-	};
-	parts_init(&section->parts);
-	section->plan.config.row_mask = plan->rows - 1;
-	if (plan->kind == SECTION_USER) {
-		error = user_code_open(&section->user, plan->file, plan->begin, plan->end,
-				       plan->config.tgid, plan->hook == HOOK_UPROBE, text);
-		if (error)
-			return error;
-		section->plan.config.return_pops = section->user.pops;
-	}
-	error = make_maps(section);
-	if (error)
-		fail(text, error, "BPF: %s%s", strerror(error),
-		     error == EPERM && geteuid() ? ": it needs root, or CAP_BPF and CAP_PERFMON"
-						 : "");
-	else
-		error = find_hook(section, text);
-	/* Other keys than a thread say nothing of what ran meanwhile. */
-	if (!error && plan->config.key == PAIRED_BY_THREAD && !plan->is_empty)
-		parts_load(&section->parts, &section->fds);
-	if (error)
-		section_close(section);
-	return error;
-}
-
-int section_count(const struct section *section, uint16_t cpu, uint32_t number, int event)
-{
-	return bpf_map_set(section->fds.at[AT_SECTION_EVENTS],
-			   cpu * WIRE_MOST_EXECUTION_COUNTS + number, (uint32_t)event);
-}
-
 /* attach_links - attach a program at all its places; returns 0, or an errno with the text */
 static int attach_links(struct section *section, bool at_end, char *text)
 {
@@ -242,13 +147,13 @@ static void set_closed(struct section *section, uint64_t is_closed)
 				 __ATOMIC_RELAXED);
 }
 
-int section_attach(struct section *section, char *text)
+/* attach_hook - attach the programs; until section_attach() nothing begins: the kernel may take
+ * long between the two */
+static int attach_hook(struct section *section, char *text)
 {
 	int error = 0;
 
-	/* The kernel may take long between the two: until both are there nothing is counted. */
 	set_closed(section, 1);
-	parts_attach(&section->parts);
 	/* Ends first. But programs at one tracepoint run in the order in which they came. */
 	if (section->plan.is_empty && section->plan.kind == SECTION_TRACEPOINTS)
 		error = attach_links(section, false, text);
@@ -256,6 +161,139 @@ int section_attach(struct section *section, char *text)
 		error = attach_links(section, true, text);
 	if (!error)
 		error = attach_links(section, false, text);
+	return error;
+}
+
+static void unload(struct section *section)
+{
+	section_detach(section);
+	close_fd(&section->begin_program);
+	close_fd(&section->end_program);
+}
+
+/*
+ * try_hook - load the programs for a hook, and attach them: it works where that does
+ *
+ * They stay attached, since to detach takes long, but nothing begins yet. Those of an empty section
+ * are not attached: its hook is one that works.
+ */
+static int try_hook(struct section *section, const struct section_method *hook, char *text)
+{
+	int error;
+
+	section->hook = hook;
+	error = hook->load(section, text);
+	if (!error && !section->plan.is_empty)
+		error = attach_hook(section, text);
+	if (!error)
+		return 0;
+	unload(section);
+	section->hook = NULL;
+	return error;
+}
+
+/* find_hook - find the first hook that works; the text has why each does not */
+static int find_hook(struct section *section, char *text)
+{
+	char reasons[REASONS_ROOM] = "", reason[FAILURE_TEXT];
+	size_t length = 0;
+	int error = EOPNOTSUPP;
+
+	for (const struct section_method *const *hook = section_methods(section->plan.kind); *hook;
+	     hook++) {
+		if (section->plan.hook && section->plan.hook != (*hook)->kind)
+			continue;
+		reason[0] = '\0';
+		error = try_hook(section, *hook, reason);
+		if (!error)
+			return 0;
+		length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "%s%s: %s",
+					   length ? "; " : "", (*hook)->name, reason);
+		if (length >= sizeof(reasons))
+			break;
+	}
+	return fail(text, error, "no hook can be set there: %s",
+		    reasons[0] ? reasons : "this kind of section has no such hook");
+}
+
+/* open_programs - find the places in user code, and load programs; returns 0, or an errno with the
+ * text */
+static int open_programs(struct section *section, char *text)
+{
+	const struct section_plan *plan = &section->plan;
+	int error = 0;
+
+	if (plan->kind == SECTION_USER) {
+		error = user_code_open(&section->user, plan->file, plan->begin, plan->end,
+				       plan->config.tgid, plan->hook == HOOK_UPROBE, text);
+		if (error)
+			return error;
+		section->plan.config.return_pops = section->user.pops;
+	}
+	error = make_maps(section);
+	if (error)
+		fail(text, error, "BPF: %s%s", strerror(error),
+		     error == EPERM && geteuid() ? ": it needs root, or CAP_BPF and CAP_PERFMON"
+						 : "");
+	else
+		error = find_hook(section, text);
+	/* Other keys than a thread say nothing of what ran meanwhile. */
+	if (!error && plan->config.key == PAIRED_BY_THREAD && !plan->is_empty)
+		parts_load(&section->parts, &section->fds);
+	if (error)
+		section_close(section);
+	return error;
+}
+
+int section_open(struct section *section, const struct section_plan *plan, char *text)
+{
+	char reason[FAILURE_TEXT] = "";
+	int error = 0;
+
+	*section = (struct section){
+	    .plan = *plan,
+	    .fds = {.btf_fd = -1,
+		    .at = {[AT_SECTION_CPUS] = -1,
+			   [AT_SECTION_OWNERS] = -1,
+			   [AT_SECTION_CONFIG] = -1,
+			   [AT_SECTION_EVENTS] = -1,
+			   [AT_SECTION_PATHS] = -1}},
+	    .begin_program = -1,
+	    .end_program = -1,
+	    .user = {.fd = -1},
+	};
+	parts_init(&section->parts);
+	section->plan.config.row_mask = plan->rows - 1;
+	if (plan->hook != HOOK_KPROBE_EVENT && plan->hook != HOOK_TRACE_EVENT) {
+		error = open_programs(section, text);
+		if (!error || plan->kind == SECTION_USER || plan->hook)
+			return error;
+	}
+	if (plan->kind == SECTION_USER)
+		return fail(text, EOPNOTSUPP, "user code is timed by uprobes only");
+	if (!tracing_open(section, reason))
+		return 0;
+	/* Both reasons: the remedy may be that of the other. */
+	if (!error)
+		return fail(text, EOPNOTSUPP, "tracefs: %s", reason);
+	snprintf(text + strlen(text), FAILURE_TEXT - strlen(text), "; tracefs: %s", reason);
+	return error;
+}
+
+int section_count(const struct section *section, uint16_t cpu, uint32_t number, int event)
+{
+	return bpf_map_set(section->fds.at[AT_SECTION_EVENTS],
+			   cpu * WIRE_MOST_EXECUTION_COUNTS + number, (uint32_t)event);
+}
+
+int section_attach(struct section *section, char *text)
+{
+	int error;
+
+	if (section->tracing)
+		return tracing_attach(section, text);
+	parts_attach(&section->parts);
+	error = attach_hook(section, text);
 	if (!error)
 		set_closed(section, 0);
 	return error;
@@ -263,6 +301,10 @@ int section_attach(struct section *section, char *text)
 
 void section_close_entries(struct section *section)
 {
+	if (section->tracing) {
+		tracing_close_entries(section);
+		return;
+	}
 	/* The hook stays: when a trampoline loses its entry, the kernel leaves out the returns of
 	 * executions that have begun. */
 	set_closed(section, 1);
@@ -292,6 +334,10 @@ void section_detach(struct section *section)
 {
 	bool was_attached = section->begin_links.count || section->end_links.count;
 
+	if (section->tracing) {
+		tracing_detach(section);
+		return;
+	}
 	close_links(&section->begin_links);
 	close_links(&section->end_links);
 	parts_detach(&section->parts);
@@ -312,7 +358,20 @@ void section_forget(struct section *section)
 		if (section->paths)
 			memset(&section->paths[i], 0, sizeof(section->paths[i]));
 	}
-	memset(section->owners, 0, SECTION_OWNERS * sizeof(*section->owners));
+	if (section->tracing)
+		tracing_forget(section);
+	else
+		memset(section->owners, 0, SECTION_OWNERS * sizeof(*section->owners));
+}
+
+bool section_gather(struct section *section)
+{
+	return !section->tracing || tracing_gather(section);
+}
+
+uint64_t section_lost(const struct section *section)
+{
+	return section->tracing ? tracing_lost(section) : 0;
 }
 
 struct section_cpu *section_cpu_at(const struct section *section, uint16_t cpu)
@@ -358,8 +417,12 @@ uint64_t section_longer_ns(const struct section *section)
 
 void section_account(const struct section *section, struct section_account *account)
 {
-	*account = (struct section_account){.missed = missed_runs(section->begin_program) +
-						      missed_runs(section->end_program)};
+	*account = (struct section_account){0};
+	if (section->tracing)
+		tracing_account(section, account);
+	else
+		account->missed =
+		    missed_runs(section->begin_program) + missed_runs(section->end_program);
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
 		const struct section_cpu *cpu = section_cpu_at(section, i);
 
@@ -372,19 +435,25 @@ void section_account(const struct section *section, struct section_account *acco
 		for (size_t bin = 0; bin < WIRE_WAIT_BINS; bin++)
 			account->returned += cpu->bins[bin];
 	}
-	for (size_t i = 0; i < SECTION_OWNERS; i++)
+	for (size_t i = 0; i < SECTION_OWNERS && section->owners; i++)
 		account->in_flight += section->owners[i].state & OWNER_DEPTH;
 }
 
 enum section_hook section_hook_kind(const struct section *section)
 {
-	return section->hook->kind;
+	if (!section->tracing)
+		return section->hook->kind;
+	return section->plan.kind == SECTION_TRACEPOINTS ? HOOK_TRACE_EVENT : HOOK_KPROBE_EVENT;
 }
 
 void section_close(struct section *section)
 {
 	int *at = section->fds.at;
 
+	if (section->tracing) {
+		tracing_close(section);
+		return;
+	}
 	unload(section);
 	parts_unload(&section->parts);
 	if (section->cpus)

@@ -3,7 +3,8 @@
  * Timing every execution of a section of code by BPF programs where it begins and where it ends.
  *
  * Programs count and time; the probe reads what they wrote in memory that is mapped. The kernel
- * keeps all of it by descriptors, which end with the probe.
+ * keeps all of it by descriptors, which end with the probe. Where there are no programs, trace
+ * events do it (tracing.h), and what is read is the same.
  */
 #ifndef WHYLATE_SECTION_H
 #define WHYLATE_SECTION_H
@@ -18,6 +19,12 @@
 #include "parts.h"
 #include "wire/messages.h"
 
+/* Arguments of tracepoints, by the names of their fields. */
+struct section_arguments {
+	const char *begin, *end; /* that pair them */
+	const char *conditions[SECTION_CONDITIONS];
+};
+
 /* What is timed, and how. Names are valid as long as the section. */
 struct section_plan {
 	enum section_kind kind;
@@ -25,6 +32,7 @@ struct section_plan {
 	const char *begin; /* a function; SYSTEM:TRACEPOINT; or a place of user code: user.h */
 	const char *end;   /* as this */
 	const char *file;  /* of user code */
+	struct section_arguments arguments;
 	uint16_t cpu_limit;
 	uint64_t rows;			 /* of each CPU; a power of two */
 	const struct section *counts_of; /* its counters are read; NULL: those of this section */
@@ -39,11 +47,13 @@ struct section_links {
 };
 
 struct section_method;
+struct section_tracing;
 
 /* All descriptors, -1 where there is none. */
 struct section {
 	struct section_plan plan;
-	const struct section_method *hook; /* that was found to work */
+	struct section_tracing *tracing;   /* NULL: programs time it, */
+	const struct section_method *hook; /* by the one that was found to work */
 	struct bpf_fds fds;
 	int begin_program;
 	int end_program;
@@ -69,8 +79,8 @@ struct section_account {
 	uint64_t missed;
 };
 
-/* section_open - load the programs for the first hook that this kernel permits, and try it once;
- * returns 0, or an errno with the text */
+/* section_open - load the programs for the first hook that this kernel permits, and attach them, so
+ * that it is known to work; nothing is timed yet. Returns 0, or an errno with the text. */
 int section_open(struct section *section, const struct section_plan *plan, char *text);
 
 /* section_count - let executions on that CPU read this counter at their marks, as the number-th of
@@ -89,6 +99,12 @@ void section_detach(struct section *section);
 
 /* section_forget - forget all executions, while nothing is attached */
 void section_forget(struct section *section);
+
+/* section_gather - pair what was traced until now; true: all of it. Programs need no call. */
+bool section_gather(struct section *section);
+
+/* section_lost - trace events that were overwritten before they were read */
+uint64_t section_lost(const struct section *section);
 
 /* section_cpu_at, section_row_at - what the programs wrote of a CPU, and a row of it */
 struct section_cpu *section_cpu_at(const struct section *section, uint16_t cpu);

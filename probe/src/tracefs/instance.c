@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "failure.h"
+#include "kprobes.h"
 #include "mount.h"
 #include "small_file.h"
 
@@ -112,12 +113,13 @@ size_t instance_sweep(pid_t owner)
 	if (mount_open(&root, text) != 0)
 		return 0;
 	all = openat(root, "instances", DIRECTORY);
+	if (all >= 0) {
+		lock(all, clock_ns() + PATIENCE_NS);
+		left = remove_orphans(all, owner);
+		kprobes_sweep(root, all);
+		close(all);
+	}
 	close(root);
-	if (all < 0)
-		return 0;
-	lock(all, clock_ns() + PATIENCE_NS);
-	left = remove_orphans(all, owner);
-	close(all);
 	return left;
 }
 
@@ -166,6 +168,7 @@ int instance_make(struct instance *instance, int root, char *text)
 		return fail(text, EBUSY, "another probe keeps the instances locked");
 	}
 	remove_orphans(instance->all, 0);
+	kprobes_sweep(root, instance->all);
 	error = make_directory(instance);
 	flock(instance->all, LOCK_UN);
 	if (!error)

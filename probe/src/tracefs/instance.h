@@ -4,7 +4,8 @@
  * tracing on the board.
  *
  * The process that makes an instance locks its directory (flock), and the kernel drops that lock
- * with the process: an unlocked instance with the probe's prefix is a killed probe's.
+ * with the process: an unlocked instance with the probe's prefix is a killed probe's, and so are
+ * the kprobe events of an instance that is gone.
  */
 #ifndef WHYLATE_TRACEFS_INSTANCE_H
 #define WHYLATE_TRACEFS_INSTANCE_H
@@ -28,8 +29,8 @@ int instance_make(struct instance *instance, int root, char *text);
 /* instance_remove - remove an instance with all that is enabled in it; returns 0 or an errno */
 int instance_remove(struct instance *instance);
 
-/* instance_sweep - remove the instances of killed probes, and wait for the process `owner` to let
- * go of its own. Returns how many could not be removed. */
+/* instance_sweep - remove the instances and kprobe events of killed probes, and wait for the
+ * process `owner` to let go of its own. Returns how many could not be removed. */
 size_t instance_sweep(pid_t owner);
 
 #endif

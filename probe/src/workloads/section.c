@@ -2,8 +2,8 @@
 /*
  * section - how long each execution of a section of code takes
  *
- * BPF programs time the executions (section/). A SCHED_OTHER thread reads the rows of those that
- * are kept, and sends them; all are counted by how long they took.
+ * BPF programs or trace events time the executions (section/). A SCHED_OTHER thread reads the rows
+ * of those that are kept, and sends them; all are counted by how long they took.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,9 +15,11 @@
 #include "activations/bins.h"
 #include "activations/lock_groups.h"
 #include "activations/path_groups.h"
+#include "activations/section_windows.h"
 #include "activations/thread_names.h"
 #include "benchmark/counters.h"
 #include "clock.h"
+#include "guardian/guardian.h"
 #include "recorder/flight.h"
 #include "section/floor.h"
 #include "section/section.h"
@@ -41,6 +43,8 @@
 
 /* Executions are counted for so long before, to know how many can be kept, */
 #define TRY_NS (100 * NS_PER_MS)
+/* and what is traced meanwhile is read this often. */
+#define TRY_LOOK_NS (10 * NS_PER_MS)
 /* of those that come in a second. */
 #define KEPT_PER_S 250000u
 /* With more on one CPU its hooks would take most of the CPU. */
@@ -77,6 +81,7 @@ struct section_workload {
 	struct section_counters counters;
 	struct section_names names;
 	struct section_reader *readers; /* by CPU number */
+	struct section_windows windows;
 	struct thread_names threads;
 	struct lock_groups locks;
 	uint64_t locks_lost;
@@ -85,6 +90,7 @@ struct section_workload {
 	uint64_t end_ns;
 	uint64_t shipped_ns;
 	bool ending;
+	bool is_behind; /* more is traced than was read in one call */
 };
 
 /* ---------------------------------------------------------------- blocks */
@@ -183,9 +189,12 @@ static bool read_cpu(struct section_workload *workload, uint16_t number)
 			reader->dropped++;
 			continue;
 		}
+		if (!section_windows_are_gathered(&workload->windows, &row) && !workload->ending)
+			return true;
 		if (!sender_has_room(workload->sender, BLOCKS_ROOM))
 			return false;
 		put(workload, number, reader->next, &row);
+		section_windows_examine(&workload->windows, number, reader->next, &row);
 		thread_names_send(&workload->threads, workload->sender, row.pid);
 		reader->seen++;
 	}
@@ -257,6 +266,17 @@ static void set_controls(const struct section *section, uint64_t per_s, uint64_t
 		section->paths[i].control_one_in = one_in ? one_in : 1;
 }
 
+/* wait_gathering - wait until then, and pair what is traced meanwhile */
+static void wait_gathering(struct section *section, uint64_t until_ns)
+{
+	uint64_t step_ns = section->tracing ? TRY_LOOK_NS : TRY_NS, now_ns;
+
+	while ((now_ns = clock_ns()) < until_ns) {
+		clock_sleep_until(now_ns + step_ns < until_ns ? now_ns + step_ns : until_ns);
+		section_gather(section);
+	}
+}
+
 /*
  * try_rate - count executions for a while, and choose how many are kept; returns 0, or an errno
  * with the text
@@ -268,7 +288,6 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 {
 	struct section *section = &workload->section;
 	struct section_account account;
-	struct timespec pause = {.tv_nsec = TRY_NS};
 	uint64_t began_ns, per_s, longer_ns, most = 0;
 	uint32_t one_in = asked->one_in ? asked->one_in : 1;
 	int error;
@@ -283,20 +302,28 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 	if (error)
 		return error;
 	began_ns = clock_ns();
-	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, &pause) == EINTR)
-		;
+	wait_gathering(section, began_ns + TRY_NS);
+	section_close_entries(section);
+	started->tried_ns = clock_ns() - began_ns;
+	section_detach(section);
+	while (!section_gather(section))
+		continue;
 	section_account(section, &account);
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
 		if (section_cpu_at(section, i)->entries > most)
 			most = section_cpu_at(section, i)->entries;
-	started->tried_ns = clock_ns() - began_ns;
-	section_detach(section);
 	started->tried = account.entries;
 	per_s = account.entries * NS_PER_S / started->tried_ns;
 	if (most * NS_PER_S / started->tried_ns > MOST_PER_S)
 		return fail(text, EBUSY,
 			    "it begins %" PRIu64 " times a second: timing it would take most of a "
 			    "CPU, use one that runs less often",
+			    per_s);
+	if (section_lost(section))
+		return fail(text, EBUSY,
+			    "it begins so often, %" PRIu64
+			    " times a second, that trace events are overwritten before they are "
+			    "read: use one that runs less often, or --comm NAME",
 			    per_s);
 	while (!asked->one_in && per_s / one_in > KEPT_PER_S && one_in < WIRE_MOST_ONE_IN)
 		one_in *= 2;
@@ -316,12 +343,16 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 /* open_section - load the programs and find out how many executions come; returns 0, or an errno
  * with the text */
 static int open_section(struct section_workload *workload, const struct wire_section *asked,
-			const struct counter_set *set, struct wire_section_started *started,
-			char *text)
+			const struct workload_context *context,
+			struct wire_section_started *started, char *text)
 {
+	const struct counter_set *set = context->counters;
 	struct section_plan plan;
 	int error = section_plan_take(&workload->names, asked, &plan, text);
 
+	/* The guardian removes what trace events need on the board when the probe is gone. */
+	if (!error && plan.kind != SECTION_USER)
+		error = guardian_tracing(context->flight->guardian, text);
 	if (error)
 		return error;
 	if (set->count > WIRE_MOST_EXECUTION_COUNTS)
@@ -376,8 +407,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	workload->state = state;
 	error = asked->spool ? workload_spool(workload) : 0;
 	if (!error)
-		error = open_section(state, asked, workload->context.counters, &started,
-				     workload->text);
+		error = open_section(state, asked, &workload->context, &started, workload->text);
 	if (error) {
 		sender_unspool(sender);
 		free(state);
@@ -386,9 +416,13 @@ static int start(struct workload *workload, const union wire_command *command)
 	SEND(sender, section_started, SECTION_STARTED, .hook = started.hook,
 	     .one_in = started.one_in, .parts = state->section.parts.observed,
 	     .tried_ns = started.tried_ns, .tried = started.tried);
+	/* Its programs come before those of the section, at the same tracepoints too. */
+	section_windows_start(&state->windows, workload->context.flight,
+			      started.tried * NS_PER_S / started.tried_ns / started.one_in);
 	send_floor(state, false);
 	error = section_attach(&state->section, workload->text);
 	if (error) {
+		section_windows_end(&state->windows);
 		release(state);
 		sender_unspool(sender);
 		free(state);
@@ -454,6 +488,7 @@ static void end(struct section_workload *workload)
 	for (uint16_t i = 0; i < workload->section.plan.cpu_limit; i++)
 		ship_block(workload, i);
 	sender_unspool(workload->sender);
+	section_windows_end(&workload->windows);
 	lock_groups_send(&workload->locks, workload->sender);
 	if (workload->locks_lost)
 		send_note(workload->sender, "locks",
@@ -462,6 +497,12 @@ static void end(struct section_workload *workload)
 			  "are in no line of the table",
 			  workload->locks_lost);
 	send_paths(workload);
+	if (section_lost(&workload->section))
+		send_note(workload->sender, "section",
+			  "%" PRIu64
+			  " trace events were overwritten before they were read: executions that "
+			  "had begun by then count as left without a return",
+			  section_lost(&workload->section));
 	send_results(workload);
 	release(workload);
 	workload_send_result(workload->sender);
@@ -471,14 +512,17 @@ static void end(struct section_workload *workload)
 static bool poll(struct workload *workload, uint64_t now_ns)
 {
 	struct section_workload *state = workload->state;
-	bool all = true, ship = now_ns - state->shipped_ns >= SHIP_NS;
+	bool all, ship = now_ns - state->shipped_ns >= SHIP_NS;
 
+	section_windows_gather(&state->windows);
 	if (now_ns >= state->end_ns)
 		section_close_entries(&state->section);
 	if (now_ns >= state->end_ns + LAST_NS && !state->ending) {
 		section_detach(&state->section);
 		state->ending = true;
 	}
+	state->is_behind = !section_gather(&state->section);
+	all = !state->is_behind;
 	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++) {
 		all &= read_cpu(state, i);
 		read_locks(state, i);
@@ -505,8 +549,12 @@ static void stop(struct workload *workload)
 
 static int wait_ms(const struct workload *workload)
 {
-	(void)workload;
-	return LOOK_MS;
+	const struct section_workload *state = workload->state;
+
+	if (state->is_behind)
+		return 0;
+	/* Events of the recorder may be overwritten sooner than rows. */
+	return workload->context.flight->recording ? workload_look_ms(workload) : LOOK_MS;
 }
 
 const struct workload_ops workload_section = {

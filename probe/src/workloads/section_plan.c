@@ -50,56 +50,98 @@ static bool take_places(struct section_names *names, const struct wire_section *
 	return is_plain(begin) && (asked->kind == SECTION_TRACEPOINTS) == is_plain(end);
 }
 
+/* name_arguments - copy the names of arguments, and check them; returns 0, or an errno with the
+ * text
+ */
+static int name_arguments(struct section_names *names, const struct wire_section *asked,
+			  struct section_plan *plan, char *text)
+{
+	struct wire_list conditions = asked->arguments;
+	struct section_arguments *arguments = &plan->arguments;
+	bool are_paired = asked->key == PAIRED_BY_ARGUMENT;
+	char (*name)[SECTION_ARGUMENT] = names->arguments;
+
+	if (asked->arguments.count > SECTION_CONDITIONS ||
+	    asked->arguments.count != asked->values.count)
+		return fail(text, EINVAL, "more conditions than can be asked for");
+	for (uint16_t i = 0; i < 2 + asked->arguments.count; i++, name++) {
+		struct wire_bytes word = i == 0	  ? asked->begin_argument
+					 : i == 1 ? asked->end_argument
+						  : wire_list_next_str(&conditions);
+
+		if (!wire_copy_text(word, *name, sizeof(*name)) ||
+		    ((i > 1 || are_paired) && !is_plain(*name)))
+			return fail(text, EINVAL, "no name of an argument");
+	}
+	arguments->begin = names->arguments[0];
+	arguments->end = names->arguments[1];
+	for (uint16_t i = 0; i < asked->arguments.count; i++) {
+		arguments->conditions[i] = names->arguments[2 + i];
+		plan->config.conditions[i].value = wire_list_u64(asked->values, i);
+	}
+	plan->config.condition_count = asked->arguments.count;
+	return 0;
+}
+
 /* find_argument - find an argument of a tracepoint by its name; returns 0, or an errno with the
  * text
  */
-static int find_argument(const char *tracepoint, struct wire_bytes name,
-			 struct kernel_argument *argument, char *text)
+static int find_argument(const char *tracepoint, const char *name, struct kernel_argument *argument,
+			 char *text)
 {
 	const char *colon = strchr(tracepoint, ':');
-	char word[64];
-	int error;
+	int error = kernel_btf_argument(colon ? colon + 1 : tracepoint, name, argument);
 
-	if (!wire_copy_text(name, word, sizeof(word)) || !is_plain(word))
-		return fail(text, EINVAL, "no name of an argument");
-	error = kernel_btf_argument(colon ? colon + 1 : tracepoint, word, argument);
 	if (error == ESRCH)
-		return fail(text, error, "%s has no argument %s", tracepoint, word);
+		return fail(text, error, "%s has no argument %s", tracepoint, name);
 	return error ? fail(text, error, "arguments are not known: no BTF of this kernel: %s",
 			    strerror(error))
 		     : 0;
 }
 
-/* take_arguments - find the arguments that pair a beginning with its end, and those that it must
+/* find_arguments - find the arguments that pair a beginning with its end, and those that it must
  * have; returns 0, or an errno with the text */
-static int take_arguments(const struct section_plan *plan, const struct wire_section *asked,
-			  struct section_config *config, char *text)
+static int find_arguments(const struct section_plan *plan, struct section_config *config,
+			  char *text)
 {
-	struct wire_list names = asked->arguments;
+	const struct section_arguments *names = &plan->arguments;
 	struct kernel_argument argument;
 	int error;
 
-	if (asked->arguments.count > SECTION_CONDITIONS ||
-	    asked->arguments.count != asked->values.count)
-		return fail(text, EINVAL, "more conditions than can be asked for");
-	if (asked->key == PAIRED_BY_ARGUMENT) {
-		error = find_argument(plan->begin, asked->begin_argument, &argument, text);
+	if (config->key == PAIRED_BY_ARGUMENT) {
+		error = find_argument(plan->begin, names->begin, &argument, text);
 		if (error)
 			return error;
 		config->begin_argument = argument.number;
-		error = find_argument(plan->end, asked->end_argument, &argument, text);
+		error = find_argument(plan->end, names->end, &argument, text);
 		if (error)
 			return error;
 		config->end_argument = argument.number;
 	}
-	for (uint16_t i = 0; i < asked->arguments.count; i++) {
-		error = find_argument(plan->begin, wire_list_next_str(&names), &argument, text);
+	for (size_t i = 0; i < config->condition_count; i++) {
+		error = find_argument(plan->begin, names->conditions[i], &argument, text);
 		if (error)
 			return error;
-		config->conditions[i] = (struct section_condition){argument.number, argument.bytes,
-								   wire_list_u64(asked->values, i)};
+		config->conditions[i].argument = argument.number;
+		config->conditions[i].bytes = argument.bytes;
 	}
-	config->condition_count = asked->arguments.count;
+	return 0;
+}
+
+/* take_arguments - take the arguments of tracepoints; returns 0, or an errno with the text */
+static int take_arguments(struct section_names *names, const struct wire_section *asked,
+			  struct section_plan *plan, char *text)
+{
+	int error = name_arguments(names, asked, plan, text);
+
+	/* Trace events have fields of these names. */
+	if (error || plan->hook == HOOK_TRACE_EVENT)
+		return error;
+	error = find_arguments(plan, &plan->config, text);
+	if (!error || error == ESRCH || plan->hook)
+		return error;
+	/* Without BTF nothing else has arguments. */
+	plan->hook = HOOK_TRACE_EVENT;
 	return 0;
 }
 
@@ -135,5 +177,5 @@ int section_plan_take(struct section_names *names, const struct wire_section *as
 	/* The call's return address is gone by then. */
 	config->return_pops = 8;
 #endif
-	return asked->kind == SECTION_TRACEPOINTS ? take_arguments(plan, asked, config, text) : 0;
+	return asked->kind == SECTION_TRACEPOINTS ? take_arguments(names, asked, plan, text) : 0;
 }

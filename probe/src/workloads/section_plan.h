@@ -6,11 +6,15 @@
 #include "section/section.h"
 #include "wire/messages.h"
 
+/* The longest name of an argument, with its end. */
+#define SECTION_ARGUMENT 64
+
 /* What a plan points to. */
 struct section_names {
 	char begin[WIRE_LONGEST_PLACE + 1];
 	char end[WIRE_LONGEST_PLACE + 1];
 	char file[WIRE_LONGEST_PLACE + 1];
+	char arguments[2 + SECTION_CONDITIONS][SECTION_ARGUMENT];
 };
 
 /* section_plan_take - check the command, and make the plan; returns 0, or an errno with the text */

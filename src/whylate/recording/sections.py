@@ -27,13 +27,15 @@ from whylate.wire.messages import ExecutionBins
 MOST_CALLERS = 8
 #: The same of the end of an execution.
 MOST_PATH_CALLERS = 24
-HookName = Literal["fentry", "kprobe", "tracepoint", "uprobe"]
+HookName = Literal["fentry", "kprobe", "tracepoint", "uprobe", "kprobe event", "trace event"]
 #: By the number that the probe sends.
 HOOKS: dict[int, HookName] = {
     SectionHook.FENTRY: "fentry",
     SectionHook.KPROBE: "kprobe",
     SectionHook.TRACEPOINT: "tracepoint",
     SectionHook.UPROBE: "uprobe",
+    SectionHook.KPROBE_EVENT: "kprobe event",
+    SectionHook.TRACE_EVENT: "trace event",
 }
 
 PartName = Literal["interrupts", "switches", "locks", "page faults"]

@@ -21,6 +21,11 @@ from whylate.summary.model import (
 )
 from whylate.text import plain
 
+#: Hooks that are not called by their names.
+_HOOKS = {
+    "kprobe event": "kprobe events (tracefs)",
+    "trace event": "trace events (tracefs)",
+}
 #: The columns of every table of quantiles, in order.
 QUANTILES = (*model.QUANTILES, "max")
 
@@ -95,7 +100,7 @@ def section_lines(summary: Summary) -> list[str]:
     section = summary.section
     if section is None:
         return []
-    lines = [f"timed by {plain(section.hook, 20)}{_floor(section)}"]
+    lines = [f"timed by {_HOOKS.get(section.hook, plain(section.hook, 20))}{_floor(section)}"]
     account = section.account
     if account is not None:
         parts = [f"{format_count(account.returned)} returned"]

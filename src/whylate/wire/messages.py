@@ -161,7 +161,7 @@ class Section(
         "duration_ns": (1, 2_592_000_000_000_000),
         "spool": (0, 1),
         "kind": (0, 2),
-        "hook": (0, 4),
+        "hook": (0, 6),
         "key": (0, 2),
         "pid": (0, 2_147_483_647),
         "one_in": (0, 16_777_216),
@@ -702,7 +702,7 @@ class SectionStarted(
     Message,
     kind=126,
     ranges={
-        "hook": (1, 4),
+        "hook": (1, 6),
         "one_in": (1, 16_777_216),
         "parts": (0, 15),
         "tried_ns": (0, 4_611_686_018_427_387_903),

@@ -3,27 +3,7 @@
 
 #include <string.h>
 
-/* load - read a field of 1, 2, 4 or 8 bytes, little-endian like all our boards */
-static inline uint64_t load(const uint8_t *bytes, uint8_t size)
-{
-	uint64_t value = 0;
-
-	/* Each size on its own: then it is one instruction, and not a call. */
-	switch (size) {
-	case 1:
-		return *bytes;
-	case 2:
-		memcpy(&value, bytes, 2);
-		break;
-	case 4:
-		memcpy(&value, bytes, 4);
-		break;
-	case 8:
-		memcpy(&value, bytes, 8);
-		break;
-	}
-	return value;
-}
+#include "tracefs/fields.h"
 
 /* switch_state_bits - convert why a thread left. Where it was preempted the kernel sets one bit
  * above all states, another one in each version; where it gave way by itself, none: it can still
@@ -53,7 +33,7 @@ static bool find_mask(const struct layout_field *field, const struct page_record
 	uint32_t offset = field->offset, size = field->size;
 
 	if (field->located) {
-		uint32_t where = (uint32_t)load(record->data + field->offset, 4);
+		uint32_t where = (uint32_t)trace_number(record->data + field->offset, 4);
 
 		offset = (where & 0xFFFF) + (field->relative ? field->offset + 4u : 0);
 		size = where >> 16;
@@ -74,21 +54,22 @@ bool convert(const struct formats *formats, const struct page_record *record,
 
 	if (record->size < 2)
 		return false;
-	known = formats->by_id[load(record->data, 2)];
+	known = formats->by_id[trace_number(record->data, 2)];
 	if (!known)
 		return false;
 	layout = &formats->layouts[known - 1];
 	if (record->size < layout->least)
 		return false;
 
-	*converted = (struct converted){.pid = (uint32_t)load(record->data + layout->pid, 4)};
+	*converted =
+	    (struct converted){.pid = (uint32_t)trace_number(record->data + layout->pid, 4)};
 	event->time_ns = record->time_ns;
 	event->kind = layout->source->kind;
 	event->a = layout->source->vector;
 	for (uint8_t i = 0; i < layout->count; i++) {
 		const struct layout_field *field = &layout->fields[i];
 		const uint8_t *bytes = record->data + field->offset;
-		uint64_t value = load(bytes, field->size); /* 0 for what is no number */
+		uint64_t value = trace_number(bytes, field->size); /* 0 for what is no number */
 
 		switch ((enum target)field->target) {
 		case TARGET_NONE:

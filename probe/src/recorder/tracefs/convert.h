@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "formats.h"
-#include "pages.h"
+#include "tracefs/pages.h"
 #include "recorder/event.h"
 
 struct converted {

@@ -9,89 +9,18 @@
 
 #include "recorder/event.h"
 #include "small_file.h"
+#include "tracefs/fields.h"
 
-/* The longest seen is 3 KiB: sched:sched_switch, for the text that prints its states. */
-#define LONGEST_FORMAT 16384
-#define LONGEST_TEXTS  (256 << 10)
-/* A page may be a sub-buffer of many pages (buffer_subbuf_size_kb), but it has its limits. */
-#define LARGEST_PAGE  (1u << 20)
-#define LARGEST_FIELD 4096
-
-/* One line: "field:int irq;	offset:8;	size:4;	signed:1;" */
-struct described {
-	char declaration[128]; /* type and name */
-	const char *name;
-	uint32_t offset, size;
-};
-
-/* parse_field - parse one line; false: it is no field. Returns the name without an array's
- * brackets. */
-static bool parse_field(const char *line, struct described *field)
-{
-	size_t end;
-
-	if (sscanf(line, " field:%127[^;]; offset:%" SCNu32 "; size:%" SCNu32 ";",
-		   field->declaration, &field->offset, &field->size) != 3)
-		return false;
-	end = strlen(field->declaration);
-	if (end && field->declaration[end - 1] == ']')
-		while (end && field->declaration[end] != '[')
-			end--;
-	/* "char[] name" has them at the type, "char name[16]" at the name. */
-	field->declaration[end] = '\0';
-	while (end && field->declaration[end - 1] != ' ' && field->declaration[end - 1] != '*')
-		end--;
-	field->name = field->declaration + end;
-	return field->offset < LARGEST_FIELD && field->size <= LARGEST_FIELD;
-}
-
-/* next_line - cut one line off a text; NULL at its end */
-static char *next_line(char **text)
-{
-	char *line = *text, *end = strchr(line, '\n');
-
-	if (*line == '\0')
-		return NULL;
-	if (end)
-		*end = '\0';
-	*text = end ? end + 1 : line + strlen(line);
-	return line;
-}
+#define LONGEST_TEXTS (256 << 10)
 
 int formats_open(struct formats *formats, int directory)
 {
-	char text[LONGEST_FORMAT], *rest = text, *line;
-	struct described field;
-	uint32_t data_size = 0;
-	int error = small_file_read(directory, "events/header_page", text, sizeof(text));
-
 	memset(formats, 0, sizeof(*formats));
-	if (error)
-		return error;
-	while ((line = next_line(&rest)) != NULL) {
-		if (!parse_field(line, &field))
-			continue;
-		if (!strcmp(field.name, "timestamp") && (field.offset != 0 || field.size != 8))
-			return EPROTO;
-		if (!strcmp(field.name, "commit")) {
-			formats->commit_offset = field.offset;
-			formats->commit_size = field.size;
-		}
-		if (!strcmp(field.name, "data")) {
-			formats->data_offset = field.offset;
-			data_size = field.size;
-		}
-	}
-	if ((formats->commit_size != 4 && formats->commit_size != 8) ||
-	    formats->commit_offset < 8 ||
-	    formats->data_offset < formats->commit_offset + formats->commit_size || !data_size)
-		return EPROTO;
-	formats->page_size = formats->data_offset + data_size;
-	return 0;
+	return page_format_read(&formats->page, directory);
 }
 
 /* fits - whether a field of this size fits the target */
-static bool fits(const struct described *field, enum target target, bool located)
+static bool fits(const struct trace_field *field, enum target target, bool located)
 {
 	if (target == TARGET_MASK)
 		return located ? field->size == 4 : field->size >= 1;
@@ -102,7 +31,7 @@ static bool fits(const struct described *field, enum target target, bool located
 }
 
 /* note_field - note where a field lies, if the source wants it */
-static int note_field(struct layout *layout, const struct described *field)
+static int note_field(struct layout *layout, const struct trace_field *field)
 {
 	bool relative = !strncmp(field->declaration, "__rel_loc", 9);
 	bool located = relative || !strncmp(field->declaration, "__data_loc", 10);
@@ -137,14 +66,14 @@ static int note_field(struct layout *layout, const struct described *field)
 /* parse_format - parse the format of one source; returns 0 or EPROTO */
 static int parse_format(char *text, struct layout *layout, unsigned *id)
 {
-	struct described field;
+	struct trace_field field;
 	char *line;
 	int error;
 
 	*id = 0;
 	layout->least = 8;
-	while ((line = next_line(&text)) != NULL) {
-		if (sscanf(line, "ID: %u", id) == 1 || !parse_field(line, &field))
+	while ((line = trace_next_line(&text)) != NULL) {
+		if (sscanf(line, "ID: %u", id) == 1 || !trace_field_parse(line, &field))
 			continue;
 		error = note_field(layout, &field);
 		if (error)
@@ -163,7 +92,7 @@ static int parse_format(char *text, struct layout *layout, unsigned *id)
 int formats_add(struct formats *formats, int directory, const struct source *source)
 {
 	struct layout *layout = &formats->layouts[formats->layout_count];
-	char text[LONGEST_FORMAT], path[128];
+	char text[TRACE_FORMAT_LONGEST], path[128];
 	const char *event = strchr(source->name, ':');
 	unsigned id;
 	int error;
@@ -212,7 +141,8 @@ int formats_add_reasons(struct formats *formats, int directory)
 	int error =
 	    texts ? small_file_read(directory, "printk_formats", texts, LONGEST_TEXTS) : ENOMEM;
 
-	while (!error && formats->reason_count < REASONS && (line = next_line(&rest)) != NULL) {
+	while (!error && formats->reason_count < REASONS &&
+	       (line = trace_next_line(&rest)) != NULL) {
 		struct reason *reason = &formats->reasons[formats->reason_count];
 		char text[64];
 

@@ -12,6 +12,7 @@
 
 #include "recorder/engine.h"
 #include "sources.h"
+#include "tracefs/pages.h"
 
 #define REASONS 32
 
@@ -39,12 +40,7 @@ struct reason {
 };
 
 struct formats {
-	/* A page of the buffer, from header_page. */
-	uint32_t page_size;
-	uint32_t commit_offset;
-	uint32_t commit_size; /* of a long: 4 or 8 */
-	uint32_t data_offset;
-
+	struct page_format page;
 	uint8_t by_id[1 << 16]; /* 1 + its place in layouts; 0: not known */
 	struct layout layouts[RECORDER_SOURCES];
 	size_t layout_count;

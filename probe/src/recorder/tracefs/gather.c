@@ -2,7 +2,7 @@
 #include "gather.h"
 
 #include "convert.h"
-#include "pages.h"
+#include "tracefs/pages.h"
 #include "rings.h"
 
 /* put_each - append one event for each CPU of a set */
@@ -36,7 +36,7 @@ void gather_page(struct gather *gather, uint16_t cpu, const uint8_t *bytes, size
 	struct converted converted;
 	struct page page;
 
-	page_open(&page, &gather->formats, bytes, size);
+	page_open(&page, &gather->formats.page, bytes, size);
 	if (page.lost) {
 		state->missed += page.lost;
 		lost(gather, stages);

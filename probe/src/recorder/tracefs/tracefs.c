@@ -18,6 +18,7 @@
 #include "detach.h"
 #include "failure.h"
 #include "gather.h"
+#include "tracefs/buffers.h"
 #include "tracefs/instance.h"
 #include "tracefs/mount.h"
 #include "recorder/engine.h"
@@ -123,46 +124,26 @@ static int enable_all(struct recorder *recorder, const struct recorder_plan *pla
 /* set_up - set the clock and the size of the buffers */
 static int set_up(struct tracefs *state, const struct recorder_plan *plan, char *text)
 {
+	struct formats *formats = &state->gather.formats;
 	uint64_t bytes = plan->ring_bytes;
-	int instance = state->instance.directory;
-	const char *what = "trace_clock";
-	char size[32];
 	int error;
 
 	bytes = bytes < LEAST_KERNEL_BYTES ? LEAST_KERNEL_BYTES : bytes;
 	bytes = bytes > MOST_KERNEL_BYTES ? MOST_KERNEL_BYTES : bytes;
-	snprintf(size, sizeof(size), "%" PRIu64, bytes >> 10);
-	small_file_write(instance, "tracing_on", "0");
-	/* Names of threads come with each switch: nothing else needs to remember them. */
-	small_file_write(instance, "options/record-cmd", "0");
-	small_file_write(instance, "options/overwrite", "1");
-	error = small_file_write(instance, what, "mono");
-	if (!error) {
-		what = "buffer_size_kb";
-		error = small_file_write(instance, what, size);
-	}
-	if (!error) {
-		what = "events/header_page";
-		error = formats_open(&state->gather.formats, instance);
-	}
-	if (error)
-		return fail(text, error, "%s of the instance of tracing: %s", what,
-			    strerror(error));
-	state->pages_at_once = 2 * bytes / state->gather.formats.page_size + 8;
-	return 0;
+	memset(formats, 0, sizeof(*formats));
+	error = buffers_set_up(&state->instance, bytes, &formats->page, text);
+	if (!error)
+		state->pages_at_once = 2 * bytes / formats->page.page_size + 8;
+	return error;
 }
 
 /* open_raw - open the buffers of all CPUs that are there */
 static int open_raw(struct tracefs *state, const bool *present)
 {
-	char path[64];
-
 	for (uint16_t i = 0; i < state->cpu_limit; i++) {
 		if (!present[i])
 			continue;
-		snprintf(path, sizeof(path), "per_cpu/cpu%u/trace_pipe_raw", i);
-		state->raw[i] =
-		    openat(state->instance.directory, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		state->raw[i] = buffers_open(&state->instance, i);
 		if (state->raw[i] < 0)
 			return errno;
 	}
@@ -178,7 +159,7 @@ static int allocate(struct recorder *recorder, const struct recorder_plan *plan,
 
 	state->gather.recorder = recorder;
 	state->gather.last_ns = calloc(plan->cpu_limit, sizeof(*state->gather.last_ns));
-	state->page = calloc(1, state->gather.formats.page_size);
+	state->page = calloc(1, state->gather.formats.page.page_size);
 	state->raw = malloc(plan->cpu_limit * sizeof(*state->raw));
 	if (!state->raw || !state->page || !state->gather.last_ns)
 		return ENOMEM;
@@ -274,7 +255,8 @@ static int start(struct recorder *recorder, const struct recorder_plan *plan, ch
 static bool read_pages(struct tracefs *state, uint16_t cpu)
 {
 	for (uint64_t i = 0; i < state->pages_at_once; i++) {
-		ssize_t got = read(state->raw[cpu], state->page, state->gather.formats.page_size);
+		ssize_t got =
+		    read(state->raw[cpu], state->page, state->gather.formats.page.page_size);
 
 		if (got <= 0)
 			return true;

@@ -178,10 +178,11 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *own
 	__sync_lock_test_and_set(&row->number, number + 1);
 }
 
-/* count_unmatched - count an end without its beginning, if beginnings are seen still */
-ALWAYS_INLINE void count_unmatched(struct section_cpu *cpu, bool is_counted)
+/* count_unmatched - count an end without its beginning, if beginnings are seen still. Here alone
+ * the end of an execution needs the name of its thread, which takes long. */
+ALWAYS_INLINE void count_unmatched(struct section_cpu *cpu, __u64 pid_tgid, bool is_counted)
 {
-	if (is_counted && !cpu->is_closed)
+	if (is_counted && !cpu->is_closed && is_wanted(pid_tgid))
 		count(&cpu->unmatched, 1);
 }
 
@@ -207,7 +208,7 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	owner = lock_owner(key, 0, &is_busy);
 	if (!owner) {
 		if (!is_busy)
-			count_unmatched(cpu, is_counted);
+			count_unmatched(cpu, pid_tgid, is_counted);
 		else if (!cpu->is_closed)
 			count(&cpu->missed, 1);
 		return;
@@ -225,7 +226,7 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 		}
 	}
 	if (!frame) {
-		count_unmatched(cpu, is_counted);
+		count_unmatched(cpu, pid_tgid, is_counted);
 		release(owner, key, top);
 		return;
 	}

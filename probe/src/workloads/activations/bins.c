@@ -5,23 +5,8 @@
 
 #include "wire/block.h"
 
-/* Bins in an octave; below that many nanoseconds each has a bin of its own. */
-#define PARTS	   16u
-#define PARTS_BITS 4u
 /* What a message holds beside its bins takes less. */
 #define DATA_ROOM (WIRE_MAX_PAYLOAD - 128u)
-
-uint32_t bins_find(uint64_t ns)
-{
-	uint32_t octave, bin;
-
-	if (ns < PARTS)
-		return (uint32_t)ns;
-	octave = 63u - (uint32_t)__builtin_clzll(ns);
-	bin = (octave - PARTS_BITS + 1) * PARTS +
-	      (uint32_t)(ns >> (octave - PARTS_BITS) & (PARTS - 1));
-	return bin < WIRE_WAIT_BINS ? bin : WIRE_WAIT_BINS - 1;
-}
 
 uint16_t bins_put(const uint64_t *bins, uint8_t data[WIRE_MAX_PAYLOAD], uint16_t *length)
 {

@@ -5,10 +5,8 @@
 
 #include <stdint.h>
 
+#include "wire/bins.h"
 #include "wire/messages.h"
-
-/* bins_find - return the bin of a duration; the last takes all that are longer */
-uint32_t bins_find(uint64_t ns);
 
 /* bins_put - write those of WIRE_WAIT_BINS bins that have any. What a message has no room for is
  * left out, which the host notices: no run is long enough for so many. Returns how many, and their

@@ -18,7 +18,7 @@ from whylate.wire.constants import (
     MOST_ONE_IN,
 )
 
-Hook = Literal["best", "fentry", "kprobe"]
+Hook = Literal["best", "fentry", "kprobe", "tracefs"]
 
 
 class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="by"):
@@ -62,6 +62,7 @@ class TracepointPair(Place, frozen=True, tag="tracepoints", kw_only=True):
     begin_argument: str = ""
     end_argument: str = ""
     conditions: Annotated[list[Condition], Meta(max_length=MOST_CONDITIONS)] = []
+    hook: Literal["best", "tracefs"] = "best"
 
     @property
     def description(self) -> str:

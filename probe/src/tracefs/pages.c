@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "pages.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "fields.h"
+#include "small_file.h"
+
+#define LONGEST_HEADER 4096
 
 /* Flags of the commit word beside the length: records were lost, and their number follows. */
 #define LOST	    (1u << 31)
@@ -35,28 +41,60 @@ static uint64_t load_u64(const uint8_t *bytes)
 	return value;
 }
 
-void page_open(struct page *page, const struct formats *formats, const uint8_t *bytes, size_t size)
+int page_format_read(struct page_format *format, int directory)
+{
+	char text[LONGEST_HEADER], *rest = text, *line;
+	struct trace_field field;
+	uint32_t data_size = 0;
+	int error = small_file_read(directory, "events/header_page", text, sizeof(text));
+
+	*format = (struct page_format){0};
+	if (error)
+		return error;
+	while ((line = trace_next_line(&rest)) != NULL) {
+		if (!trace_field_parse(line, &field))
+			continue;
+		if (!strcmp(field.name, "timestamp") && (field.offset != 0 || field.size != 8))
+			return EPROTO;
+		if (!strcmp(field.name, "commit")) {
+			format->commit_offset = field.offset;
+			format->commit_size = field.size;
+		}
+		if (!strcmp(field.name, "data")) {
+			format->data_offset = field.offset;
+			data_size = field.size;
+		}
+	}
+	if ((format->commit_size != 4 && format->commit_size != 8) || format->commit_offset < 8 ||
+	    format->data_offset < format->commit_offset + format->commit_size || !data_size)
+		return EPROTO;
+	format->page_size = format->data_offset + data_size;
+	return 0;
+}
+
+void page_open(struct page *page, const struct page_format *format, const uint8_t *bytes,
+	       size_t size)
 {
 	uint32_t commit, length, room;
 
-	*page = (struct page){.data = bytes + formats->data_offset};
-	if (size < formats->data_offset) {
+	*page = (struct page){.data = bytes + format->data_offset};
+	if (size < format->data_offset) {
 		page->malformed = true;
 		return;
 	}
-	room = (uint32_t)(size - formats->data_offset);
+	room = (uint32_t)(size - format->data_offset);
 	page->time_ns = load_u64(bytes);
 	/* Little-endian like all our boards: the low half of a long comes first. */
-	commit = load_u32(bytes + formats->commit_offset);
+	commit = load_u32(bytes + format->commit_offset);
 	length = commit & LENGTH_MASK;
 	page->malformed = length > room;
 	page->end = length < room ? length : room;
 	if (!(commit & LOST))
 		return;
 	page->lost = 1;
-	if ((commit & LOST_STORED) && room - page->end >= formats->commit_size)
-		page->lost = formats->commit_size == 8 ? load_u64(page->data + page->end)
-						       : load_u32(page->data + page->end);
+	if ((commit & LOST_STORED) && room - page->end >= format->commit_size)
+		page->lost = format->commit_size == 8 ? load_u64(page->data + page->end)
+						      : load_u32(page->data + page->end);
 	/* More than a kernel can have: believe only that there were some. */
 	if (page->lost > UINT32_MAX || page->lost == 0)
 		page->lost = 1;
