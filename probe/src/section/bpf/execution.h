@@ -195,8 +195,8 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	struct section_frame *frame = 0;
 	struct section_counts ended;
 	struct section_owner *owner;
-	__u64 depth, top, here, duration_ns;
-	bool is_busy = 0, is_drawn;
+	__u64 depth, top, here, duration_ns = 0;
+	bool is_busy = 0, is_drawn = 0;
 	__u32 bin;
 
 	/* In memory throughout, of which nothing is read where nothing is counted. */
@@ -241,8 +241,10 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 		keep(cpu, owner, frame, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id(),
 		     &ended);
 	/* The owner is another's once it is released. */
-	duration_ns = now - frame->begin_ns;
-	is_drawn = frame->is_drawn;
+	if (wanted.keeps_paths) {
+		duration_ns = now - frame->begin_ns;
+		is_drawn = frame->is_drawn;
+	}
 	release(owner, key, depth);
 	if (wanted.keeps_paths)
 		keep_path(cpu, duration_ns, is_drawn, pid_tgid, context);

@@ -38,6 +38,9 @@ static int compare(const void *first, const void *second)
 
 void caller_names_resolve(struct caller_names *names)
 {
+	/* The kernel's symbols are read to the last. */
+	if (!names->count)
+		return;
 	qsort(names->symbols, names->count, sizeof(*names->symbols), compare);
 	kallsyms_resolve(names->symbols, names->count);
 }
