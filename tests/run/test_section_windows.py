@@ -39,6 +39,8 @@ RENAME = {"x86_64": 316, "aarch64": 276}.get(platform.machine(), 0)
 NAME = "wl-windows"
 #: Between the programs of the recorder and of the section an interrupt may come.
 NEAR_NS = 100_000
+#: As the probe has it (recorder/flight.h).
+BURST = 400
 AWAY = frozenset({Stage.ASLEEP, Stage.RUNNABLE})
 
 
@@ -101,7 +103,7 @@ def test_what_the_recorder_saw_is_what_the_section_counted(
 ) -> None:
     run: Run = request.getfixturevalue(name)
     assert len(run.traced) > 20
-    whole = 0
+    left, whole = 0, 0
     for each in run.traced:
         breakdown = each.breakdown
         row = run.rows[breakdown.cpu, breakdown.activation]
@@ -109,15 +111,17 @@ def test_what_the_recorder_saw_is_what_the_section_counted(
         assert breakdown.latency_ns == row["latency_ns"]
         assert sum(piece.length_ns for piece in pieces) == breakdown.latency_ns
         assert each.window.pid == row["pid"]
+        leaves = row["slept_ns"] > 0 or row["lock_ns"] > NEAR_NS or row["begin_cpu"] != row["cpu"]
+        left += leaves
         if any(piece.cause is Cause.NOT_OBSERVED for piece in pieces):
             continue
-        whole += 1
+        whole += leaves
         away = sum(piece.length_ns for piece in pieces if piece.stage in AWAY)
         least = row["slept_ns"] + row["preempted_ns"]
         # A part of the section is the wait for a lock, asleep or not.
         assert least - NEAR_NS <= away <= least + row["lock_ns"] + NEAR_NS
     # Threads that sleep are woken, and run on, on any CPU.
-    assert whole > 0.8 * len(run.traced)
+    assert whole > 0.8 * left
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -131,8 +135,9 @@ def test_late_executions_and_others_are_recorded(name: str, request: pytest.Fixt
     if name != "fights":
         cheap = sum(each.breakdown.latency_ns < 1_000_000 for each in control)
         assert cheap > len(control) / 2
-        # None came before the run, and then many at once: all of them would be drawn.
-        assert len(control) < len(run.rows) / 10
+    # None came before the run, and then many at once: without an end to them, controls would take
+    # the windows that may be copied in a burst.
+    assert len(control) < 0.75 * BURST
     assert run.answer.threshold_ns >= durations[len(durations) // 2]
 
 
