@@ -13,6 +13,9 @@ APP_RATE = 200_000
 #: The probe copies at most 100 windows a second (probe/src/recorder/flight_windows.c).
 WINDOWS_PER_S = 100
 WINDOW_BYTES = 64 << 10
+#: Of an execution, whose window may have all events of some CPUs for as long as their rings reach.
+EXECUTION_WINDOW_BYTES = 512 << 10
+EXECUTION_WINDOW_FRAMES = 128
 #: Names, notes, results, and the windows of all CPUs where the first late activation ends the run.
 BASE_BYTES = 4 * MIB
 CPU_BYTES = MIB
@@ -39,7 +42,10 @@ def measuring_budget(plan: RunPlan) -> Budget:
         each = duration_ns // interval_ns + 1 if interval_ns else APP_RATE * duration_s
         size += cpus * each * ACTIVATION_BYTES
         frames += (FRAMES_PER_S + CPU_FRAMES_PER_S * cpus) * duration_s + cpus * each // 8
-        if plan.recorder is not None:
+        if plan.recorder is not None and plan.has_parts:
+            size += WINDOWS_PER_S * EXECUTION_WINDOW_BYTES * duration_s
+            frames += WINDOWS_PER_S * EXECUTION_WINDOW_FRAMES * duration_s
+        elif plan.recorder is not None:
             size += WINDOWS_PER_S * WINDOW_BYTES * duration_s
     elif plan.benchmark is not None:
         rows = sum(

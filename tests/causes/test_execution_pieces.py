@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -258,7 +259,7 @@ def test_whatever_a_board_sends_the_pieces_fill_the_execution(
     pieces = cut_execution(recorded)
     assert pieces[0].start_ns == recorded.due_ns
     assert pieces[-1].end_ns == recorded.run_ns
-    for piece, following in zip(pieces, pieces[1:], strict=False):
+    for piece, following in pairwise(pieces):
         assert piece.start_ns < piece.end_ns == following.start_ns
 
 
