@@ -76,6 +76,8 @@ def show_cost(turns: Sequence[Done]) -> None:
     )
     for tool in (*TOOLS, *PAIRS):
         of_tool = [done for done in turns if done.turn.tool == tool]
+        if not of_tool:
+            continue
         if not all(map(is_applied, of_tool)):
             counts = [done.seen.count for done in of_tool if done.seen is not None]
             print(f"{tool:15}  no figure: of {COST[0]:,} calls it counted {counts}")
@@ -107,17 +109,17 @@ def added_ns(done: Done) -> Numbers:
     if done.seen.duration_ns is not None:
         return done.seen.duration_ns - done.log.duration_ns
     longest_first = np.sort(done.log.duration_ns)[::-1]
-    edges = [low for low in done.seen.bins if 1024 <= low < longest_first[0]]
-    above = [sum(n for low, n in done.seen.bins.items() if low >= edge) for edge in edges]
-    return np.array(
-        [edge - longest_first[count - 1] for edge, count in zip(edges, above, strict=True) if count]
-    )
+    above = {edge: sum(n for low, n in done.seen.bins.items() if low >= edge)
+             for edge in done.seen.bins}  # fmt: skip
+    return np.array([edge - longest_first[count - 1] for edge, count in above.items()
+                     if 0 < count < longest_first.size])  # fmt: skip
 
 
-def same_bins(bins: dict[int, int], expected: dict[int, int]) -> float:
-    """Return the share of the expected executions that have theirs in the same bin."""
-    shared = sum(min(count, bins.get(low, 0)) for low, count in expected.items())
-    return shared / sum(expected.values())
+def same_bins(bins: dict[int, int], duration_ns: Numbers) -> float:
+    """Return the share of the counted executions that are where these durations have some."""
+    expected = bins_of(duration_ns)
+    shared = sum(min(count, expected.get(low, 0)) for low, count in bins.items())
+    return shared / sum(bins.values())
 
 
 def show_lengths(turns: Sequence[Done]) -> dict[str, int]:
@@ -130,16 +132,15 @@ def show_lengths(turns: Sequence[Done]) -> dict[str, int]:
     for done in turns:
         tool = done.turn.tool
         if not is_applied(done) or done.seen is None:
-            print(f"{tool:15}  no figure: it counted {done.seen.count if done.seen else 0}")
+            print(f"{tool:15}  no figure: it counted {done.seen.count if done.seen else 0:,}")
             continue
         more = added_ns(done)
         floors[tool] = int(np.median(more))
-        shifted = bins_of(done.log.duration_ns + floors[tool])
         what = "rows" if done.seen.duration_ns is not None else "powers of two"
         print(
             f"{tool:15} median {floors[tool]:,} [{more.min():,}, {more.max():,}] of {more.size:,} "
             f"{what}; in the bin of their own length with it: "
-            f"{same_bins(done.seen.bins, shifted):.2%}"
+            f"{same_bins(done.seen.bins, done.log.duration_ns + floors[tool]):.2%}"
         )
     show_bins(turns)
     return floors
@@ -148,7 +149,11 @@ def show_lengths(turns: Sequence[Done]) -> dict[str, int]:
 def show_bins(turns: Sequence[Done]) -> None:
     """Print the histograms of a part side by side; the module's is of the first turn."""
     columns = [("module", bins_of(turns[0].log.duration_ns))]
-    columns += [(done.turn.tool, done.seen.bins) for done in turns if done.seen is not None]
+    for done in turns:
+        if done.seen is not None:
+            columns.append((done.turn.tool, done.seen.bins))
+            if done.seen.printed != done.seen.bins:
+                columns.append((f"{done.turn.tool} prints", done.seen.printed))
     print(f"{'ns, from':>9} " + " ".join(f"{name:>14}" for name, _ in columns))
     for low in sorted({low for _, bins in columns for low, count in bins.items() if count}):
         print(f"{low:9,} " + " ".join(f"{bins.get(low, 0):14,}" for _, bins in columns))
@@ -157,15 +162,17 @@ def show_bins(turns: Sequence[Done]) -> None:
 def show_nested(turns: Sequence[Done], depth: int, floors: dict[str, int]) -> None:
     """Print what each tool makes of executions within others."""
     made = executions_of(turns[0].turn)
-    print(f"\nnested {depth} deep: {made:,} executions")
+    print(f"\nnested {depth} deep: {made:,} executions. With what a tool adds to a duration:")
     for done in turns:
         if done.seen is None:
             continue
         floor_ns = floors.get(done.turn.tool, 0)
-        expected = bins_of(done.log.duration_ns + floor_ns)
+        log, bins = done.log, done.seen.bins
+        innermost_ns = np.repeat(log.begin_ns[depth - 1 :: depth], depth)
         print(
-            f"{done.turn.tool:15} counted {done.seen.count:,}; in the bin of their own length with "
-            f"{floor_ns:,} ns more: {same_bins(done.seen.bins, expected):.1%}{rows_of(done)}"
+            f"{done.turn.tool:15} counted {done.seen.count:,}; in the bin of their own length: "
+            f"{same_bins(bins, log.duration_ns + floor_ns):.1%}, of the time since the innermost "
+            f"began: {same_bins(bins, log.end_ns - innermost_ns + floor_ns):.1%}{rows_of(done)}"
         )
     show_bins(turns)
 

@@ -105,13 +105,14 @@ class Log:
 class Seen:
     """What a tool printed or sent.
 
-    bins: its histogram, how many executions from each power of two on, ns. begin_ns, duration_ns:
-    its rows; None where it has none. count: executions it counted.
+    bins: its histogram, how many executions from each power of two on, ns. printed: the same, as
+    the tool names its bins. begin_ns, duration_ns: its rows; None where it has none. count:
+    executions it counted.
     """
 
     count: int
     bins: dict[int, int]
-    text: str
+    printed: dict[int, int]
     begin_ns: Numbers | None = None
     duration_ns: Numbers | None = None
     account: SectionResult | None = None
@@ -268,14 +269,18 @@ def read_printed(out: bytes) -> Seen:
     """Read what a peer or a pair printed; raises ValueError."""
     text = out.decode(errors="replace")
     if runs := re.search(r"^runs (\d+) (\d+)$", text, re.MULTILINE):
-        return Seen(min(int(runs[1]), int(runs[2])), {}, text)
+        return Seen(min(int(runs[1]), int(runs[2])), {}, {})
     rows = BIN.findall(text)
     if not rows:
         raise ValueError("no histogram")
     # perf's units are powers of 1024 of what it counts in.
     scale = {"": 1, "ns": 1, "us": 1 << 10, "ms": 1 << 20}
     bins = {int(low) * scale[unit]: int(count) for low, unit, count in rows}
-    return Seen(sum(bins.values()), bins, text)
+    # perf of Linux 6.1 names each bin by half of what it has counted there: an execution of 2^i is
+    # in bin i (make_histogram), which is printed as 2^(i-1) to 2^i (display_histogram).
+    is_perf = "DURATION" in text
+    true_bins = {2 * low: count for low, count in bins.items()} if is_perf else bins
+    return Seen(sum(bins.values()), true_bins, bins)
 
 
 def read_ours(out: bytes) -> Seen:
@@ -294,7 +299,7 @@ def read_ours(out: bytes) -> Seen:
     return Seen(
         count=accounts[0].returned,
         bins=bins_of(duration_ns),
-        text="",
+        printed=bins_of(duration_ns),
         begin_ns=begin_ns[order],
         duration_ns=duration_ns[order],
         account=accounts[0],
