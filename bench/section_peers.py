@@ -119,7 +119,7 @@ def same_bins(bins: dict[int, int], duration_ns: Numbers) -> float:
     """Return the share of the counted executions that are where these durations have some."""
     expected = bins_of(duration_ns)
     shared = sum(min(count, expected.get(low, 0)) for low, count in bins.items())
-    return shared / sum(bins.values())
+    return shared / max(1, sum(bins.values()))
 
 
 def show_lengths(turns: Sequence[Done]) -> dict[str, int]:

@@ -8,16 +8,21 @@ has_hooks() {
 	grep -q "^$FUNCTION " /sys/kernel/tracing/enabled_functions
 }
 
-has_no_hooks() {
-	! has_hooks
+# wait_for_hooks: until they have been there for 300 ms of the board's time, for 40 s at most. The
+# probe of whylate tries them for up to 100 ms before.
+wait_for_hooks() {
+	looks=0 seen=0
+	while [ $seen -lt 15 ] && [ $looks -lt 2000 ]; do
+		looks=$((looks + 1)) seen=$((seen + 1))
+		has_hooks || seen=0
+		sleep 0.02
+	done
 }
 
-# wait_until COMMAND: look every 20 ms of the board's time, for 20 s
-wait_until() {
+wait_for_none() {
 	looks=0
-	until "$1"; do
+	while has_hooks && [ $looks -lt 1000 ]; do
 		looks=$((looks + 1))
-		[ $looks -lt 1000 ] || return 1
 		sleep 0.02
 	done
 }
@@ -25,19 +30,13 @@ wait_until() {
 start() {
 	case $1 in
 	nothing) return ;;
-	whylate-*)
-		/whylate/probe --plan "/whylate/$1.plan" </dev/null >out 2>err &
-		pid=$!
-		# It counts executions for a while before it times them.
-		wait_until has_hooks
-		wait_until has_no_hooks
-		;;
+	whylate-*) /whylate/probe --plan "/whylate/$1.plan" </dev/null >out 2>err & ;;
 	funclatency) funclatency $FUNCTION </dev/null >out 2>err & ;;
 	perf) perf ftrace latency -a -n -T $FUNCTION </dev/null >out 2>err & ;;
 	*) /whylate/pair "${1%-*}" "${1#*-}" $FUNCTION </dev/null >out 2>err & ;;
 	esac
 	pid=$!
-	wait_until has_hooks
+	wait_for_hooks
 }
 
 stop() {
@@ -47,20 +46,18 @@ stop() {
 	*) kill -INT "$pid" ;;
 	esac
 	wait "$pid"
-	wait_until has_no_hooks
+	wait_for_none
 }
 
 insmod /whylate/calls.ko
 while read -r number tool calls; do
 	mkdir -p "/run/turns/$number"
 	cd "/run/turns/$number" || exit 1
-	echo "whylate: turn $number $tool at $(cut -d' ' -f1 /proc/uptime)"
 	start "$tool"
-	# What was started has come to rest.
-	sleep 0.2
 	echo "$calls" >/sys/kernel/debug/calls/run
 	cat /sys/kernel/debug/calls/log >log
 	cat /sys/kernel/debug/calls/batch >batch
+	echo "whylate: turn $number: $tool, $(head -n 1 log | cut -d' ' -f1) ns"
 	case $tool in
 	fentry-* | kprobe-*)
 		# These do not count: the kernel counts some calls more, which are not timed.
