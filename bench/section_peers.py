@@ -1,6 +1,6 @@
 """What does timing a section cost beside its peers, and does each say how long executions took?
 
-`python bench/section_peers.py [--turns 10] [--parts cost,lengths,nested] [--keep FOLDER]`
+`python bench/section_peers.py [--turns 6] [--parts cost,lengths,nested] [--keep FOLDER]`
 
 One boot of the virtual board pc (Debian 6.1) in virtual time: there everything is counted in
 instructions, of 2 ns each. A module calls a function of the kernel and logs each execution
@@ -184,6 +184,8 @@ def rows_of(done: Done) -> str:
         return ""
     # A row is of the next execution that began by its own clock.
     own = np.searchsorted(done.log.begin_ns, seen.begin_ns)
+    if not own.size:
+        return "; no rows"
     more = seen.duration_ns - done.log.duration_ns[own]
     account = seen.account
     return (
@@ -211,13 +213,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--turns", type=int, default=10, help="of the part cost, 10 or more")
+    parser.add_argument("--turns", type=int, default=6, help="of the part cost, 6 or more")
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--keep", type=Path, help="a folder for what the board gave")
     options = parser.parse_args()
     parts = options.parts.split(",")
-    if options.turns < 10 or not set(parts) <= set(PARTS):
-        parser.error(f"10 turns or more, and of the parts {', '.join(PARTS)}")
+    if options.turns < 6 or not set(parts) <= set(PARTS):
+        parser.error(f"6 turns or more, and of the parts {', '.join(PARTS)}")
     began = time.monotonic()
     try:
         done = carry_out(turns_of(parts, options.turns), options.keep)

@@ -8,21 +8,17 @@ has_hooks() {
 	grep -q "^$FUNCTION " /sys/kernel/tracing/enabled_functions
 }
 
-# wait_for_hooks: until they have been there for 300 ms of the board's time, for 40 s at most. The
-# probe of whylate tries them for up to 100 ms before.
-wait_for_hooks() {
-	looks=0 seen=0
-	while [ $seen -lt 15 ] && [ $looks -lt 2000 ]; do
-		looks=$((looks + 1)) seen=$((seen + 1))
-		has_hooks || seen=0
-		sleep 0.02
-	done
+has_none() {
+	! has_hooks
 }
 
-wait_for_none() {
-	looks=0
-	while has_hooks && [ $looks -lt 1000 ]; do
-		looks=$((looks + 1))
+# wait_for COMMAND TIMES: until it succeeded so many times without a failure, every 20 ms of the
+# board's time, for 40 s at most
+wait_for() {
+	looks=0 successes=0
+	while [ $successes -lt "$2" ] && [ $looks -lt 2000 ]; do
+		looks=$((looks + 1)) successes=$((successes + 1))
+		"$1" || successes=0
 		sleep 0.02
 	done
 }
@@ -30,13 +26,19 @@ wait_for_none() {
 start() {
 	case $1 in
 	nothing) return ;;
-	whylate-*) /whylate/probe --plan "/whylate/$1.plan" </dev/null >out 2>err & ;;
+	whylate-*)
+		/whylate/probe --plan "/whylate/$1.plan" </dev/null >out 2>err &
+		# It tries its hooks, and measures an empty section, before it times executions. Where a
+		# hook is added to a function with others, that has none for a moment.
+		wait_for has_hooks 1
+		wait_for has_none 10
+		;;
 	funclatency) funclatency $FUNCTION </dev/null >out 2>err & ;;
 	perf) perf ftrace latency -a -n -T $FUNCTION </dev/null >out 2>err & ;;
 	*) /whylate/pair "${1%-*}" "${1#*-}" $FUNCTION </dev/null >out 2>err & ;;
 	esac
 	pid=$!
-	wait_for_hooks
+	wait_for has_hooks 15
 }
 
 stop() {
@@ -46,18 +48,19 @@ stop() {
 	*) kill -INT "$pid" ;;
 	esac
 	wait "$pid"
-	wait_for_none
+	wait_for has_none 1
 }
 
 insmod /whylate/calls.ko
 while read -r number tool calls; do
 	mkdir -p "/run/turns/$number"
 	cd "/run/turns/$number" || exit 1
+	: >out
 	start "$tool"
 	echo "$calls" >/sys/kernel/debug/calls/run
 	cat /sys/kernel/debug/calls/log >log
 	cat /sys/kernel/debug/calls/batch >batch
-	echo "whylate: turn $number: $tool, $(head -n 1 log | cut -d' ' -f1) ns"
+	echo "whylate: turn $number: $tool, $(head -n 1 log | cut -d' ' -f1) ns, $(wc -c <out) bytes"
 	case $tool in
 	fentry-* | kprobe-*)
 		# These do not count: the kernel counts some calls more, which are not timed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ratios import paired_difference
 from section_peers import COST, LENGTHS, added_ns, same_bins, show_cost, show_lengths
 from section_turns import NOTHING, Done, Log, Numbers, Seen, Turn, bins_of, read_printed
 
@@ -100,3 +101,10 @@ def test_lengths_that_were_not_all_counted_have_no_figure(
     short = done("funclatency", LENGTHS, log_of(duration_ns[1:]), bins_of(duration_ns[1:]))
     assert list(show_lengths([whole, short])) == ["perf"]
     assert "no figure: it counted 7,999" in capsys.readouterr().out
+
+
+def test_the_interval_of_six_differences_is_from_the_least_to_the_largest() -> None:
+    found = paired_difference([10, 11, 12, 13, 14, 20], [1, 1, 1, 1, 1, 1])
+    assert (found.value, found.low, found.high) == (11.5, 9, 19)
+    with pytest.raises(ValueError, match="at least 6"):
+        paired_difference([1, 2, 3, 4, 5], [0, 0, 0, 0, 0])
