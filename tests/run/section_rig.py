@@ -44,7 +44,6 @@ from whylate.wire.messages import (
     Hello,
     Message,
     Phase,
-    SectionFloor,
     SectionResult,
     SectionStarted,
     Setting,
@@ -90,8 +89,6 @@ class Timed:
 
     started: SectionStarted
     account: SectionResult
-    #: Of an empty section, before the run and after it.
-    floors: list[SectionFloor]
     start_ns: int
     end_ns: int
     in_bins: int
@@ -200,7 +197,6 @@ def _timed(messages: Sequence[Message]) -> Timed:
     return Timed(
         started=started,
         account=account,
-        floors=[m for m in messages if isinstance(m, SectionFloor)],
         start_ns=starts[0].start_ns,
         end_ns=results[0].end_ns,
         in_bins=sum(part.count for cpu in bins for part in cpu.bins),

@@ -135,16 +135,6 @@ def test_the_hook_is_the_one_that_was_asked_for(case: tuple[str, str, str]) -> N
     assert of(case)[0].started.hook == hook
 
 
-@pytest.mark.parametrize("hook", ["fentry", "kprobe"])
-def test_the_floor_is_that_of_each_empty_call(hook: str) -> None:
-    timed, known = of(("pc", hook, "fixed"))
-    # Blocks of 2,000 calls: two before the run, by turns with calls without hooks, one after it.
-    assert [floor.executions for floor in timed.floors] == [4000, 2000]
-    more_ns = timed.duration_ns - (known.end_ns - known.begin_ns)[matched(timed, known)]
-    for floor in timed.floors:
-        assert 0 < floor.floor_ns < np.median(more_ns)
-
-
 @cases("fixed", "nested", "sleeps", "two", "many")
 def test_a_duration_is_what_the_function_says_itself(case: tuple[str, str, str]) -> None:
     timed, known = of(case)

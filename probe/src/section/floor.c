@@ -197,7 +197,6 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 	    .is_empty = true,
 	    .counts_of = section,
 	    .config = {.tgid = (uint32_t)getpid(),
-		       .return_pops = section->plan.config.return_pops,
 		       .counter_count = section->plan.config.counter_count},
 	};
 	struct caller caller;
