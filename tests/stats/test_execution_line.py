@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whylate.stats.executions.line import Line, fit_line
-from whylate.stats.executions.peak import find_peak
+from whylate.stats.executions.peak import Peak, find_peak
 
 #: Published: cycles and I-cache stalls of the longest executions of do_local_timer().
 CYCLES = [35641, 35242, 34644, 34242, 34107, 31006, 30911, 30576, 29142, 26209, 24752]
@@ -82,13 +82,56 @@ def test_the_most_frequent_value_is_that_of_the_peak() -> None:
     rng = np.random.default_rng(2)
     values = np.concatenate([rng.normal(2850, 25, 5000), rng.uniform(3000, 8300, 100)])
     peak = find_peak(values)
-    assert isinstance(peak, float)
-    assert peak == pytest.approx(2850, rel=0.03)
+    assert isinstance(peak, Peak)
+    assert peak.value == pytest.approx(2850, rel=0.03)
 
 
 def test_zeros_are_a_value_of_their_own() -> None:
-    assert find_peak(np.concatenate([np.zeros(60), np.arange(1.0, 61.0)])) == 0
-    assert find_peak(np.concatenate([np.zeros(20), np.full(100, 7.0)])) == 7
+    zero = find_peak(np.concatenate([np.zeros(60), np.arange(1.0, 61.0)]))
+    assert isinstance(zero, Peak)
+    assert zero.value == 0
+    assert zero.low == 0
+    seven = find_peak(np.concatenate([np.zeros(20), np.full(100, 7.0)]))
+    assert isinstance(seven, Peak)
+    assert seven.value == 7
+    assert seven.low < 7 < seven.high
+    assert seven.near == 100 / 120
+
+
+def test_the_share_near_the_peak_and_its_interval_are_those_of_do_local_timer() -> None:
+    """99.7 % of executions have 2,700 to 3,000 instructions, as is published."""
+    rng = np.random.default_rng(3)
+    usual = rng.uniform(2790, 2910, 9970) + rng.normal(0, 10, 9970)
+    values = rng.permutation(np.concatenate([usual, rng.uniform(3200, 8300, 30)]))
+    peak = find_peak(values)
+    assert isinstance(peak, Peak)
+    assert peak.near == pytest.approx(0.997, abs=0.001)
+    assert peak.near_low == pytest.approx(0.95 * peak.value)
+    assert peak.near_high == pytest.approx(1.05 * peak.value)
+    assert peak.low <= peak.value <= peak.high
+    assert peak.low > 2700
+    assert peak.high < 3000
+
+
+def test_two_peaks_of_one_height_are_both_in_the_interval() -> None:
+    rng = np.random.default_rng(4)
+    values = rng.permutation(np.concatenate([rng.normal(1000, 3, 500), rng.normal(2000, 6, 500)]))
+    peak = find_peak(values)
+    assert isinstance(peak, Peak)
+    assert peak.low < 1000
+    assert peak.high > 2000
+
+
+def test_values_that_come_in_long_stretches_leave_the_peak_open() -> None:
+    """One of two values comes in 6 of 10 stretches: which is the more frequent is chance."""
+    rng = np.random.default_rng(5)
+    stretches = [rng.normal(1000 if s in (0, 1, 4, 5, 8, 9) else 2000, 2, 100) for s in range(10)]
+    mixed = np.concatenate(stretches)
+    apart, together = find_peak(mixed), find_peak(rng.permutation(mixed))
+    assert isinstance(apart, Peak)
+    assert isinstance(together, Peak)
+    assert apart.high > 2000
+    assert together.high < 1100
 
 
 @pytest.mark.parametrize(

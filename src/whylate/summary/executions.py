@@ -42,7 +42,9 @@ _LEAST_RISING = 3
 class CounterFigures(msgspec.Struct, frozen=True):
     """Figures of a column over all executions.
 
-    largest_ratio: the largest by the most frequent value; None: no_ratio says why.
+    largest_ratio: the largest by the most frequent value; None: no_ratio says why. frequent_low,
+    frequent_high: 95 % interval of that value. near: share of executions from near_low to
+    near_high, within 5 % of it.
     """
 
     name: str
@@ -56,6 +58,11 @@ class CounterFigures(msgspec.Struct, frozen=True):
     most_frequent: float | None
     largest_ratio: float | None
     no_ratio: str | None
+    frequent_low: float | None = None
+    frequent_high: float | None = None
+    near: float | None = None
+    near_low: float | None = None
+    near_high: float | None = None
 
 
 class FittedLine(msgspec.Struct, frozen=True):
@@ -240,17 +247,25 @@ def summarize_executions(imported: ImportedRecording, counted: Counted) -> Execu
 
 
 def counter_figures(column: Column, values: Floats) -> CounterFigures:
-    """Return the figures of a column; values: shape (n,), n at least 1."""
+    """Return the figures of a column; values: shape (n,), n at least 1, in order of time."""
     peak = find_peak(values)
-    largest = float(values.max())
-    frequent, no_ratio = (None, peak) if isinstance(peak, str) else (peak, None)
-    if frequent == 0:
-        no_ratio = "the most frequent value is 0"
-    return CounterFigures(
+    figures = CounterFigures(
         column.name, column.role, column.unit, int(values.size), float(values.min()),
-        float(np.median(values)), float(values.mean()), largest, frequent,
-        largest / frequent if frequent else None, no_ratio,
+        float(np.median(values)), float(values.mean()), float(values.max()), None, None, None,
     )  # fmt: skip
+    if isinstance(peak, str):
+        return msgspec.structs.replace(figures, no_ratio=peak)
+    return msgspec.structs.replace(
+        figures,
+        most_frequent=peak.value,
+        largest_ratio=figures.largest / peak.value if peak.value else None,
+        no_ratio=None if peak.value else "the most frequent value is 0",
+        frequent_low=peak.low,
+        frequent_high=peak.high,
+        near=peak.near,
+        near_low=peak.near_low,
+        near_high=peak.near_high,
+    )
 
 
 def fit_lines(counted: Counted) -> list[FittedLine]:

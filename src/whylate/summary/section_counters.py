@@ -114,6 +114,9 @@ def section_counters(
             no_classes=_NO_COUNTS,
             hooks=None,
         )
+    in_time = np.arange(counted.n)
+    if counted.cpus is not None and counted.numbers is not None:
+        in_time = np.lexsort((counted.numbers, counted.cpus))
     classes = None
     if counted.classes is not None:
         numbers = np.bincount(counted.classes, minlength=len(CLASSES) + 1).tolist()
@@ -123,7 +126,7 @@ def section_counters(
         refused=account.refused,
         shared=account.shared,
         counters=[
-            counter_figures(column, counted.values[column.name])
+            counter_figures(column, counted.values[column.name][in_time])
             for column in counted.columns
             if column.role != "duration"
         ],

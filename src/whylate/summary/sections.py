@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.quantities import format_count, format_ns, format_percent
+from whylate.recording.imported.executions.model import Column
 from whylate.recording.manifest import Manifest
+from whylate.recording.samples import Activations
 from whylate.recording.sections import PartName, SectionReport
 from whylate.recording.store.executions import ExecutionFile, Executions
 from whylate.recording.waits import bin_edges
 from whylate.stats.executions.parts import TIMES, ExecutionClass, Times, classify, find_classes
-from whylate.summary.executions import Counted
+from whylate.stats.run.in_time import rows_in_time
+from whylate.summary.executions import Counted, CounterFigures, counter_figures
 from whylate.summary.locks import lock_figures
 from whylate.summary.model import (
     Caution,
@@ -41,11 +44,15 @@ _UNFOLLOWED = (
 
 
 def section_figures(
-    manifest: Manifest, executions: ExecutionFile | None, median_ns: int | None
+    manifest: Manifest,
+    executions: ExecutionFile | None,
+    median_ns: int | None,
+    series: Sequence[Activations] = (),
 ) -> SectionFigures | None:
     """Return how executions were timed, and what became of them; None of another workload.
 
-    executions: None leaves out why some took longer, and so does a median of None.
+    executions: None leaves out why some took longer, and so does a median of None. series: their
+    durations.
     """
     report = manifest.section
     if report is None:
@@ -65,9 +72,17 @@ def section_figures(
         locks=lock_figures(report.locks),
         floor_before=report.floor_before,
         floor_after=report.floor_after,
+        duration=_duration(series),
         longer=longer,
         counters=counters,
     )
+
+
+def _duration(series: Sequence[Activations]) -> CounterFigures | None:
+    """Return the figures of durations, and which is the most frequent."""
+    values = rows_in_time(series)
+    column = Column("duration", "duration", "ns")
+    return counter_figures(column, values.astype(np.float64)) if values.size else None
 
 
 def count_executions_of(

@@ -15,6 +15,7 @@ from whylate.report.executions import (
     longest,
     more_text,
     name_text,
+    peak_lines,
     ratio_reasons,
 )
 from whylate.report.page.render import render_page, write
@@ -42,7 +43,7 @@ def render_executions(summary: ExecutionsSummary, counted: Counted) -> str:
         lacks=[plain(text, 400) for text in about.lacks],
         columns=COLUMNS,
         rows=[(name_text(row.name, row.unit), figure_cells(row)) for row in summary.counters],
-        reasons=ratio_reasons(summary.counters),
+        reasons=[*peak_lines(summary.counters), *ratio_reasons(summary.counters)],
         lines=[(line_text(fit), line_figures(fit)) for fit in summary.fits],
         charts=scattergrams(counted, summary.fits),
         names=[name_text(name) for name in listed[0].values] if listed else [],

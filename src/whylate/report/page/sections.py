@@ -14,6 +14,7 @@ from whylate.report.executions import (
     line_figures,
     line_text,
     name_text,
+    peak_lines,
     ratio_reasons,
 )
 from whylate.report.page.causes import Part, bar
@@ -85,7 +86,7 @@ def counted_executions(summary: Summary, counted: Counted | None) -> CountersSec
         [(name_text(row.name), figure_cells(row)) for row in counters.counters],
         [(line_text(fit), line_figures(fit)) for fit in counters.fits],
         [] if counted is None else scattergrams(counted, counters.fits),
-        [*ratio_reasons(counters.counters), *counter_notes(counters)],
+        [*peak_lines(counters.counters), *ratio_reasons(counters.counters), *counter_notes(counters)],
     )
 
 

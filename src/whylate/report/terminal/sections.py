@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from whylate.report.executions import duration_text
 from whylate.report.section_counters import counter_classes, counter_notes, counts_headline
 from whylate.report.sections import (
     COLUMNS,
@@ -27,6 +28,9 @@ _MOST_LOCKS, _CALLERS = 6, 3
 
 def print_section(summary: Summary, section: SectionFigures, console: Console) -> None:
     """Print why executions took longer, their waits for locks, and what was counted of them."""
+    if section.duration is not None and (text := duration_text(section.duration)):
+        console.print(Text(text))
+        console.print()
     if section.longer is not None:
         _print_longer(section.longer, console)
         console.print()
