@@ -4,7 +4,8 @@ A shape is the quantiles of a run in multiples of its median. Two runs are teste
 both are cut into blocks of equally many rows in order of time, the blocks are dealt out anew, each
 side is scaled by its own median again, and the largest standardised difference of a log quantile is
 held against what was found (Westfall and Young 1993, single-step maxT). A difference of a
-quantile that does not matter, below a factor of MATTERS, is none. P-values of all pairs are
+quantile that does not matter, below a factor of MATTERS or within a step of both clocks, is none.
+P-values of all pairs are
 adjusted by Holm (1979, Scandinavian Journal of Statistics 6), so that where all shapes are one any
 pair differs in at most 5 % of sets of runs. Groups are by complete linkage: within a group no pair
 differs.
@@ -19,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +37,8 @@ BLOCKS, MOST_BLOCKS = 16, 128
 LEAST_ROWS = 50
 #: More runs make too many pairs for the permutations to tell apart.
 MOST_RUNS = 16
-_PERMUTATIONS = 4_999
+#: Permutations of a pair, and more where there are many pairs: so many for each.
+_PERMUTATIONS, _FOR_EACH = 1_999, 40
 #: Quantiles that are looked at beside the median, each with so many rows beyond it in both runs.
 QUANTILES = (0.05, 0.1, 0.25, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999)
 _BEYOND = 20
@@ -90,11 +93,9 @@ def group_shapes(runs: Sequence[Int64s], rng: np.random.Generator) -> ShapeGroup
         return ShapeGroups([], [])
     rows = min(run.size for run in runs) // BLOCKS
     shapes = [_count_blocks(run, rows, rng) for run in runs]
-    found = [
-        _test_pair(first, second, rows, shapes, rng)
-        for first in range(len(runs))
-        for second in range(first + 1, len(runs))
-    ]
+    places = list(combinations(range(len(runs)), 2))
+    permutations = max(_PERMUTATIONS, _FOR_EACH * len(places) - 1)
+    found = [_test_pair(place, rows, shapes, permutations, rng) for place in places]
     adjusted = adjust_by_holm([pair.p for pair in found])
     pairs = [
         Difference(pair.first, pair.second, pair.p, p, pair.quantile, pair.ratio)
@@ -113,8 +114,16 @@ def adjust_by_holm(p: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _count_blocks(values: Int64s, rows: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Count values by their ratio to the median, in blocks; shape (blocks, bins).
+@dataclass(frozen=True)
+class _Shape:
+    """Values by their ratio to the median, float32, shape (blocks, bins); step: of the clock."""
+
+    counts: NDArray[np.float32]
+    step: float
+
+
+def _count_blocks(values: Int64s, rows: int, rng: np.random.Generator) -> _Shape:
+    """Count values in blocks.
 
     A clock's step would move whole quantiles: each value lies anywhere in its step.
     """
@@ -122,14 +131,15 @@ def _count_blocks(values: Int64s, rows: int, rng: np.random.Generator) -> NDArra
     spread = values + step * (rng.random(values.size) - 0.5)
     logs = np.log2(np.maximum(spread, step / 2))
     blocks = values.size // rows
-    bins = np.floor((logs - np.median(logs) - _LOWEST) * _PARTS).astype(np.int64)
+    median = float(np.median(logs))
+    bins = np.floor((logs - median - _LOWEST) * _PARTS).astype(np.int64)
     np.clip(bins, 0, (_HIGHEST - _LOWEST) * _PARTS - 1, out=bins)
     kept = np.unique(np.linspace(0, blocks - 1, min(blocks, MOST_BLOCKS)).round().astype(np.int64))
     size = (_HIGHEST - _LOWEST) * _PARTS
     counts = np.empty((kept.size, size), np.float32)
     for place, block in enumerate(kept.tolist()):
         counts[place] = np.bincount(bins[block * rows : (block + 1) * rows], minlength=size)
-    return counts
+    return _Shape(counts, step / 2**median)
 
 
 def _step_of(values: Int64s) -> float:
@@ -140,18 +150,19 @@ def _step_of(values: Int64s) -> float:
 
 
 def _test_pair(
-    first: int,
-    second: int,
+    places: tuple[int, int],
     rows: int,
-    shapes: Sequence[NDArray[np.float32]],
+    shapes: Sequence[_Shape],
+    permutations: int,
     rng: np.random.Generator,
 ) -> Difference:
-    ours, theirs = shapes[first], shapes[second]
+    first, second = places
+    ours, theirs = shapes[first].counts, shapes[second].counts
     counts = np.concatenate((ours, theirs))
     filled = np.flatnonzero(counts.any(axis=0))
     bins = slice(int(filled[0]), int(filled[-1]) + 1)
     counts = counts[:, bins]
-    labels = np.zeros((_PERMUTATIONS + 1, len(counts)), np.float32)
+    labels = np.zeros((permutations + 1, len(counts)), np.float32)
     order = rng.random(labels.shape).argsort(axis=1)
     order[0] = np.arange(len(counts))
     np.put_along_axis(labels, order[:, : len(ours)], 1.0, axis=1)
@@ -162,15 +173,14 @@ def _test_pair(
     difference = _log_quantiles(other, wanted) - _log_quantiles(sides, wanted)
     spread = difference.std(axis=0)
     scores = np.abs(difference) / np.where(spread > 0, spread, np.inf)
-    matters: Bools = np.abs(difference[0]) >= math.log2(MATTERS)
+    least_ratio = max(MATTERS, 1 + shapes[first].step + shapes[second].step)
+    matters: Bools = np.abs(difference[0]) >= math.log2(least_ratio)
     if not matters.any():
         return Difference(first, second, 1.0, 1.0, 0.0, 1.0)
     most = int(np.where(matters, scores[0], -1.0).argmax())
-    beyond = np.count_nonzero(scores.max(axis=1) >= scores[0, most] * (1 - 1e-6))
+    beyond = int(np.count_nonzero(scores.max(axis=1) >= scores[0, most] * (1 - 1e-6)))
     ratio = float(np.exp2(difference[0, most]))
-    return Difference(
-        first, second, beyond / (_PERMUTATIONS + 1), 1.0, wanted[most], ratio
-    )  # fmt: skip
+    return Difference(first, second, beyond / (permutations + 1), 1.0, wanted[most], ratio)
 
 
 def _log_quantiles(counts: NDArray[np.float32], wanted: Sequence[float]) -> Floats:
