@@ -47,7 +47,7 @@ def run(
     rng: np.random.Generator, rows: int, times: float, step: int, what: Mapping[str, float]
 ) -> Latencies:
     """Return a run in order of time, ns, all of it so many times as long."""
-    latency = times * 1000 * simulate_run(rng, rows, **what)  # type: ignore[arg-type]
+    latency = times * 1000 * simulate_run(rng, rows, **what)
     return np.maximum(step, np.round(latency / step).astype(np.int64) * step)
 
 

@@ -91,6 +91,9 @@ def test_zeros_are_a_value_of_their_own() -> None:
     assert isinstance(zero, Peak)
     assert zero.value == 0
     assert zero.low == 0
+    none = find_peak(np.zeros(200))
+    assert isinstance(none, Peak)
+    assert (none.low, none.high, none.near) == (0, 0, 1)
     seven = find_peak(np.concatenate([np.zeros(20), np.full(100, 7.0)]))
     assert isinstance(seven, Peak)
     assert seven.value == 7

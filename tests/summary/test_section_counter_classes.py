@@ -11,7 +11,7 @@ from whylate.recording.sections import CountAccount, SectionReport
 from whylate.recording.store.executions import ExecutionFile, Executions
 from whylate.summary.executions import Counted
 from whylate.summary.model import SectionCounters
-from whylate.summary.section_counters import NOT_CLASSED, count_section, section_counters
+from whylate.summary.section_counters import NOT_CLASSED, ByTime, count_section, section_counters
 from whylate.wire.executions import NO_COUNT
 
 EVENTS = ("cycles", "instructions", "icache-stall")
@@ -19,6 +19,7 @@ TYPICAL = (1_000, 2_000, 100)
 STALLED = (9_000, 2_010, 7_000)
 SPUN = (9_000, 18_000, 110)
 NONE = (NO_COUNT,) * 3
+START_NS = -5_000_000
 
 
 def executions(*rows: tuple[int, ...], duration_ns: int = 1_000) -> Executions:
@@ -40,7 +41,12 @@ def counted(
     events: tuple[str, ...] = EVENTS,
 ) -> Counted | None:
     of_others = others.duration_ns.size if of_others is None else of_others
-    return count_section(events, longer, others, of_others, np.array(own, np.bool_), 1)
+    return count_section(events, longer, others, of_others, by_time(own), 1)
+
+
+def by_time(own: list[bool]) -> ByTime:
+    """Return classes of which those of no class by time are in own."""
+    return ByTime(np.array(own, np.int64), ("asleep",), START_NS)
 
 
 def summarized(of: Counted | None, events: tuple[str, ...] = EVENTS) -> SectionCounters:

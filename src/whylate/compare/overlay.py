@@ -150,9 +150,7 @@ def _of_latencies(directories: Sequence[Path], runs: Sequence[Run]) -> Overlaid:
         series.append(recording.series)
         summaries.append(summary)
         values.append(rows_in_time(recording.series))
-    lacks = [
-        _no_group(summary, own.size) for summary, own in zip(summaries, values, strict=True)
-    ]
+    lacks = [_no_group(summary, own.size) for summary, own in zip(summaries, values, strict=True)]
     judged = [number for number, lack in enumerate(lacks) if lack is None]
     found = group_shapes(
         [values[number] for number in judged], np.random.default_rng([_SEED, len(judged)])

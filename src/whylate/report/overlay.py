@@ -21,6 +21,12 @@ def run_text(run: OverlayRun) -> str:
     return f"{run.number} {plain(name, 60)}"
 
 
+def title(overlay: Overlay) -> str:
+    """Say of what how many runs are: "4 runs: duration", "2 runs: benchmark memory"."""
+    what = f"benchmark {plain(overlay.workload, 40)}" if overlay.points else overlay.quantity
+    return f"{len(overlay.runs)} runs: {what}"
+
+
 def findings(overlay: Overlay) -> list[str]:
     """Say which shapes cannot be told from each other, and which differ; none of a benchmark."""
     texts = [_together(group) for group in overlay.groups if len(group) > 1]

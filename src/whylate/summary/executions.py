@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.quantities import format_count
+from whylate.quantities import format_count, format_number
 from whylate.recording.imported.executions.marks import Marks, pair_marks
 from whylate.recording.imported.executions.model import (
     COUNTERS,
@@ -132,7 +132,9 @@ class Counted:
     columns: of numbers, without times. values: by name, shape (n,). places: of each, shape (n,);
     None where there is none. classes: int8, shape (n,), places in class_names; None: not known.
     cpus, numbers: of executions of a section, int64, shape (n,): where each ended, and its number
-    there; None: its number is that of its row.
+    there; None: its number is that of its row. began_ns, pids: when each began, since the first
+    CPU was watched, and in which thread. kinds: int8, shape (n,), places in kind_names: why each
+    took longer, by time or by its counters, or that it did not; None: as classes.
     """
 
     columns: tuple[Column, ...]
@@ -145,6 +147,10 @@ class Counted:
     class_names: tuple[str, ...] = tuple(map(str, CLASSES))
     cpus: NDArray[np.int64] | None = None
     numbers: NDArray[np.int64] | None = None
+    began_ns: NDArray[np.int64] | None = None
+    pids: NDArray[np.int64] | None = None
+    kinds: NDArray[np.int8] | None = None
+    kind_names: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -163,7 +169,11 @@ def row_text(counted: Counted, row: int) -> str:
     if counted.cpus is None or counted.numbers is None:
         return f"execution {format_count(row + 1)}"
     number = format_count(int(counted.numbers[row]))
-    return f"execution {number} that ended on CPU {counted.cpus[row]}"
+    text = f"execution {number} that ended on CPU {counted.cpus[row]}"
+    if counted.began_ns is not None and counted.pids is not None:
+        seconds = format_number(counted.began_ns[row] / 1e9, 7)
+        text += f", began after {seconds} s in thread {counted.pids[row]}"
+    return text
 
 
 def count_executions(executions: Executions, source: str) -> Counted:

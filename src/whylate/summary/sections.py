@@ -27,7 +27,7 @@ from whylate.summary.model import (
     LongerFigures,
     SectionFigures,
 )
-from whylate.summary.section_counters import count_section, section_counters
+from whylate.summary.section_counters import ByTime, count_section, section_counters
 
 #: The parts that are times, and what each is called; what each takes to be observed.
 _CLASSES: dict[str, tuple[str, PartName]] = {
@@ -63,7 +63,8 @@ def section_figures(
         split = _split(report, executions, TIMES * median_ns, manifest.plan.seed)
         longer = _longer(report.observed, split)
         if executions.counters:
-            counters = section_counters(report, executions, _count(split, executions))
+            counted = _count(split, executions, manifest)
+            counters = section_counters(report, executions, counted)
     return SectionFigures(
         hook=report.hook,
         one_in=report.one_in,
@@ -99,7 +100,7 @@ def count_executions_of(
     ):
         return None
     split = _split(report, executions, summary.longer.above_ns, manifest.plan.seed)
-    return _count(split, executions)
+    return _count(split, executions, manifest)
 
 
 @dataclass(frozen=True)
@@ -127,13 +128,16 @@ def _split(report: SectionReport, executions: ExecutionFile, above_ns: int, seed
     return _Split(above_ns, seed, *executions.split(above_ns, seed), columns)
 
 
-def _count(split: _Split, executions: ExecutionFile) -> Counted | None:
+def _count(split: _Split, executions: ExecutionFile, manifest: Manifest) -> Counted | None:
     longer, others = split.times()
-    own_code = np.zeros(longer.duration_ns.size, np.bool_)
+    names = [_CLASSES[name][0] for name in split.columns]
+    classes = np.full(longer.duration_ns.size, -1, np.int64)
     if others.duration_ns.size:
-        own_code = find_classes(longer, others) == len(split.columns)
+        classes = find_classes(longer, others)
+    start_ns = min((account.start_ns for account in manifest.cpus), default=0)
+    by_time = ByTime(classes, names, start_ns)
     return count_section(
-        executions.counters, split.longer, split.others, split.count, own_code, split.seed
+        executions.counters, split.longer, split.others, split.count, by_time, split.seed
     )
 
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
               help="Fail unless kept: p99.9<100us, max<1ms, over(100us)<1/10s. May be repeated.",
               )  # fmt: skip
 @click.option("-o", "--output", "page", type=NewPath(), metavar="FILE",
-              help="Where to write the page.  [default: DIR/report.html; of several: overlay.html]")  # fmt: skip
+              help="Where to write the page.  [default: DIR/report.html; of several recordings: "
+              "overlay.html]")  # fmt: skip
 @click.option("--bencher", type=NewPath(), metavar="FILE",
               help="Write Bencher's metric format too.")  # fmt: skip
 @click.option("--kcidb", type=NewPath(), metavar="FILE",

@@ -14,6 +14,7 @@ from whylate.report.overlay import (
     findings_note,
     peak_lines_of_runs,
     run_text,
+    title,
 )
 from whylate.report.page import rows as page
 from whylate.report.page.render import render_page, write
@@ -35,7 +36,7 @@ def render_overlay(overlaid: Overlaid) -> str:
     return render_page(
         "overlay.html.j2",
         ("report.css", "comparison.css"),
-        title=f"{len(overlay.runs)} runs: {plain(overlay.quantity, 40)}",
+        title=title(overlay),
         subject=list(dict.fromkeys(plain(run.subject, 200) for run in overlay.runs if run.subject)),
         findings=findings(overlay),
         note=findings_note(overlay),

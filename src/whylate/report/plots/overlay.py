@@ -53,7 +53,7 @@ def time_lines(overlaid_runs: Overlaid) -> list[Chart]:
     largest = [_largest(line) for line in drawn]
     filled = [values[values > 0] for values in largest]
     levels = [*filled, *(_band(line, "p50") for line in drawn)]
-    together = np.concatenate([values[values > 0] for values in levels])
+    together = np.concatenate([np.zeros(0), *(values[values > 0] for values in levels)])
     if not together.size:
         return []
     low, high = float(together.min()) / 1.1, float(together.max()) * 1.1

@@ -16,6 +16,7 @@ from whylate.report.overlay import (
     findings_note,
     peak_lines_of_runs,
     run_text,
+    title,
 )
 from whylate.report.sentences import estimate_text
 from whylate.report.terminal.lines import hanging, print_report_path
@@ -31,7 +32,7 @@ def print_overlay(overlay: Overlay, console: Console, page: str) -> None:
     """Print runs; texts of boards are plain text, never markup. page: where it is."""
     first = overlay.runs[0]
     of = f" of {plain(first.subject, 200)}" if first.subject and not overlay.points else ""
-    console.print(Text(f"{len(overlay.runs)} runs: {overlay.quantity}{of}", style="bold"))
+    console.print(Text(f"{title(overlay)}{of}", style="bold"))
     for run in overlay.runs:
         parts = [plain(run.board, 60), *(plain(run.kernel, 60) for _ in (1,) if run.kernel)]
         console.print(Text(f"{run_text(run)}: {' · '.join(parts)}, {plain(run.created, 40)}"))

@@ -61,23 +61,27 @@ def find_peak(values: Floats | Int64s) -> Peak | str:
             f"{fullest}"
         )
     value = float(np.median(values[of_value == int(counts.argmax())]))
-    low, high = (_edge(number, lowest) for number in _fullest(of_value, counts.size))
+    first, last = _fullest(of_value, counts.size)
+    low, high = _edges(first, lowest)[0], _edges(last, lowest)[1]
     ends = (value * (1 - NEAR), value * (1 + NEAR))
     near = int(np.count_nonzero((values >= ends[0]) & (values <= ends[1]))) / values.size
     return Peak(value, min(low, value), max(high, value), near, *ends)
 
 
 def _fullest(of_value: Int64s, bins: int) -> tuple[int, int]:
-    """Return the first and, one beyond it, the last of the fullest bins of 95 % of resamples."""
+    """Return the first and the last of the bins that are the fullest in 95 % of resamples."""
     n = of_value.size
     block = np.arange(n, dtype=np.int64) * BLOCKS // n
     counts = np.bincount(block * bins + of_value, minlength=BLOCKS * bins).reshape(BLOCKS, bins)
     often = np.random.default_rng(_SEED).multinomial(BLOCKS, [1 / BLOCKS] * BLOCKS, _RESAMPLES)
     fullest = np.sort((often.astype(np.float32) @ counts.astype(np.float32)).argmax(axis=1))
     cut = int(0.025 * _RESAMPLES)
-    return int(fullest[cut]), int(fullest[-1 - cut]) + 1
+    return int(fullest[cut]), int(fullest[-1 - cut])
 
 
-def _edge(number: int, lowest: int) -> float:
-    """Return where a bin begins; the first is that of zeros."""
-    return 0.0 if number < 1 else float(np.exp2((number - 1 + lowest) / PARTS))
+def _edges(number: int, lowest: int) -> tuple[float, float]:
+    """Return where a bin begins and ends; the first is that of zeros."""
+    if not number:
+        return 0.0, 0.0
+    octave = (number - 1 + lowest) / PARTS
+    return float(np.exp2(octave)), float(np.exp2(octave + 1 / PARTS))
