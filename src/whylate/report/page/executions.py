@@ -19,6 +19,7 @@ from whylate.report.executions import (
     ratio_reasons,
 )
 from whylate.report.page.render import render_page, write
+from whylate.report.plots.peaks import overlaid_peaks
 from whylate.report.plots.scatter import row_id, scattergrams
 from whylate.summary.executions import Counted, ExecutionsSummary
 from whylate.text import plain
@@ -45,6 +46,7 @@ def render_executions(summary: ExecutionsSummary, counted: Counted) -> str:
         rows=[(name_text(row.name, row.unit), figure_cells(row)) for row in summary.counters],
         reasons=[*peak_lines(summary.counters), *ratio_reasons(summary.counters)],
         lines=[(line_text(fit), line_figures(fit)) for fit in summary.fits],
+        peaks=overlaid_peaks(counted),
         charts=scattergrams(counted, summary.fits, [each.number - 1 for each in listed]),
         names=[name_text(name) for name in listed[0].values] if listed else [],
         differences=summary.marks is not None,

@@ -21,6 +21,7 @@ from whylate.report.executions import (
     ratio_reasons,
 )
 from whylate.report.page.causes import Part, bar
+from whylate.report.plots.peaks import overlaid_peaks
 from whylate.report.plots.scatter import Scattergram, row_id, scattergrams
 from whylate.report.section_counters import (
     counter_classes,
@@ -72,6 +73,7 @@ class CountersSection:
     rows: Sequence[tuple[str, list[str]]]
     lines: Sequence[tuple[str, str]]
     charts: Sequence[Scattergram]
+    peaks: Scattergram | None
     notes: Sequence[str]
     listed: Sequence[ListedRow]
     listed_columns: Sequence[str]
@@ -105,6 +107,7 @@ def counted_executions(summary: Summary, counted: Counted | None) -> CountersSec
         [(name_text(row.name), figure_cells(row)) for row in counters.counters],
         [(line_text(fit), line_figures(fit)) for fit in counters.fits],
         [] if counted is None else scattergrams(counted, counters.fits, longest),
+        None if counted is None else overlaid_peaks(counted),
         [
             *peak_lines(counters.counters),
             *ratio_reasons(counters.counters),
