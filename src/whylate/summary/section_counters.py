@@ -84,8 +84,10 @@ def count_section(
         if np.count_nonzero(usual) < LEAST_EXECUTIONS:
             reason = f"classes take {LEAST_EXECUTIONS} executions that took no longer, with counts"
         else:
-            typical = estimate_typical(instructions[usual], stalls[usual])
-            classes = classify_executions(cycles, instructions, stalls, typical)
+            typical = estimate_typical(instructions[usual], stalls[usual], cycles[usual])
+            took = values[columns[0].name]
+            times = took / max(1.0, float(np.median(took[usual])))
+            classes = classify_executions(cycles, instructions, stalls, typical, times)
             classes[~judged] = len(CLASSES)
     kinds, kind_names = _kinds(by_time, is_longer, has, classes)
     return Counted(
