@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,9 @@ from numpy.typing import NDArray
 from calibrate_compare import rate
 from latency_model import simulate_run
 from page_tables import write_tables
+from whylate.recording.reader import open_recording
 from whylate.stats.comparison.shapes import group_shapes
+from whylate.stats.run.in_time import rows_in_time
 
 Latencies = NDArray[np.int64]
 
@@ -39,6 +42,8 @@ TWO_SHAPES: dict[str, dict[str, float]] = {
     "1 in 500 takes 30 µs more": {"rare_rate": 2e-3, "rare_excess": 30.0},
 }
 ROWS = (10_000, 100_000)
+#: Pieces that a real run is cut into.
+PIECES = 64
 #: Nothing differs from run to run but the median.
 SAME: dict[str, float] = {"run_median_sd": 0.0, "run_rate_sd": 0.0, "run_scale_sd": 0.0}
 
@@ -64,6 +69,28 @@ def splits_two(name: str, rows: int, number: int) -> bool:
     rng = np.random.default_rng([42, list(TWO_SHAPES).index(name), rows, number])
     runs = [run(rng, rows, 1.0, 1, what) for what in (SAME, {**SAME, **TWO_SHAPES[name]})]
     return len(group_shapes(runs, rng).groups) > 1
+
+
+def splits_halves(values: Latencies, number: int) -> bool:
+    """Return whether halves of a real run are told apart; its pieces are dealt out at random."""
+    rng = np.random.default_rng([43, number])
+    pieces = np.array_split(values, PIECES)
+    order = rng.permutation(PIECES)
+    halves = [
+        np.concatenate([pieces[place] for place in sorted(part)])
+        for part in np.array_split(order, 2)
+    ]
+    return len(group_shapes(halves, rng).groups) > 1
+
+
+def real(recordings: Sequence[Path], repetitions: int, pool: Executor) -> list[str]:
+    """Return how often halves of real runs are told apart, as lines of Markdown."""
+    lines = ["| halves of | rows | falsely split |", "|---|---|---|"]
+    for directory in recordings:
+        values = rows_in_time(open_recording(directory).series)
+        split = list(pool.map(partial(splits_halves, values), range(repetitions), chunksize=5))
+        lines.append(f"| {directory.name} | {values.size:,} | {rate(split)} |")
+    return lines
 
 
 def tables(repetitions: int, pool: Executor) -> list[str]:
@@ -96,9 +123,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=400)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--recordings", type=Path, nargs="*", default=[], help="halve these instead"
+    )
     parser.add_argument("--write", action="store_true", help="write calibration.md")
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
+        if options.recordings:
+            print("\n".join(real(options.recordings, options.repetitions, pool)))
+            return
         lines = tables(options.repetitions, pool)
     print("\n".join(lines))
     if options.write:

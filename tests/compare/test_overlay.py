@@ -165,15 +165,15 @@ def test_a_run_between_two_groups_is_said_to_fit_both() -> None:
     assert findings(overlay) == [
         "The shapes of runs 1 and 2 cannot be told from each other.",
         (
-            "Run 3 differs in shape from run 1 (p = 0.003): in multiples of its median p99 is 2 "
-            "times as high in 1 as in 3. Not told apart: 3 and 2."
+            "Run 3 differs in shape from run 1 (p = 0.003): p99 is 2 times as high in 1 as in "
+            "3, scaled onto each other. Not told apart: 3 and 2."
         ),
     ]
     apart = msgspec.structs.replace(
         overlay, pairs=[*pairs[:2], msgspec.structs.replace(pairs[2], differ=True)]
     )
     assert findings(apart)[1].startswith(
-        "The shape of run 3 differs from each of those of 1 and 2 (p ≤ 0.4): most clearly in "
+        "The shape of run 3 differs from each of those of 1 and 2 (p ≤ 0.4): most clearly p99 is 2 "
     )
 
 

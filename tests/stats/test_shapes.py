@@ -68,6 +68,17 @@ def test_steps_of_the_clock_are_no_shape() -> None:
     ]
 
 
+def test_a_body_of_two_peaks_is_scaled_by_more_than_its_median() -> None:
+    """Half of the values are 300 and half 560: by chance the median is either."""
+
+    def two_peaks(seed: int, part: float) -> Int64s:
+        rng = np.random.default_rng([74, seed])
+        return np.where(rng.random(ROWS) < part, 300, 560) + rng.integers(0, 9, ROWS)
+
+    assert groups(two_peaks(1, 0.49), two_peaks(2, 0.51), 2 * two_peaks(3, 0.5)) == [[0, 1, 2]]
+    assert groups(two_peaks(1, 0.49), two_peaks(2, 0.9)) == [[0], [1]]
+
+
 def test_long_stretches_are_held_against_stretches() -> None:
     """Of 16 stretches half are twice as long, but not the same half: rows alone would differ."""
     rng = np.random.default_rng(73)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from whylate.recording.sections import CountAccount, SectionReport
 from whylate.recording.store.executions import ExecutionFile, Executions
-from whylate.summary.executions import Counted
+from whylate.summary.executions import Counted, row_text
 from whylate.summary.model import SectionCounters
 from whylate.summary.section_counters import NOT_CLASSED, ByTime, count_section, section_counters
 from whylate.wire.executions import NO_COUNT
@@ -132,3 +132,35 @@ def test_where_nothing_was_counted_that_is_said() -> None:
     assert none is None
     found = summarized(none)
     assert (found.own, found.counters, found.no_classes) == (9, [], "no execution has counts")
+
+
+def test_time_that_a_hypervisor_took_is_no_class_of_the_instruction_side() -> None:
+    """Nine times as long by the counters of a typical execution, whose stalls are most cycles."""
+    typical = (1_000, 2_000, 700)
+    longer = executions(typical, (9_000, 2_000, 7_000), duration_ns=9_000)
+    found = counted(longer, [True] * 2, executions(*[typical] * 3))
+    assert classes_of(found)[:2] == ["unexplained", "instruction side"]
+
+
+def test_each_execution_has_a_kind_a_time_and_a_thread() -> None:
+    longer = executions(SPUN, SPUN, (9_000, 2_000, 100), duration_ns=9_000)
+    found = counted(longer, [False, True, True], executions(*[TYPICAL] * 3))
+    assert found is not None
+    assert found.kinds is not None
+    kinds: list[int] = found.kinds.tolist()
+    assert [found.kind_names[kind] for kind in kinds] == [
+        "asleep", "spinning", "unexplained", *["not longer"] * 3
+    ]  # fmt: skip
+    assert row_text(found, 1) == (
+        "execution 1 that ended on CPU 0, began after 0.006 s in thread 301"
+    )
+
+
+def test_without_counters_of_three_kinds_kinds_are_by_time() -> None:
+    events = ("cycles", "page-faults", "context-switches")
+    found = counted(executions(SPUN, SPUN), [False, True], executions(TYPICAL), events=events)
+    assert found is not None
+    assert found.classes is None
+    assert found.kinds is not None
+    kinds: list[int] = found.kinds.tolist()
+    assert [found.kind_names[kind] for kind in kinds] == ["asleep", "unexplained", "not longer"]

@@ -64,7 +64,7 @@ class ShapePair(msgspec.Struct, frozen=True):
     """Whether the shapes of two runs differ, by their numbers.
 
     p: by itself; adjusted: for all pairs. quantile: which stands out most, 0.99 of p99; None where
-    none matters. ratio: that of the second, in multiples of its median, over that of the first.
+    none matters. ratio: that of the second over that of the first, scaled onto each other.
     """
 
     first: int

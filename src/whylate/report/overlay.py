@@ -45,9 +45,9 @@ def findings_note(overlay: Overlay) -> str:
     if not overlay.pairs:
         return ""
     return (
-        f"A shape is a run's percentiles in multiples of its median, within "
-        f"{format_percent(overlay.matters - 1)}. P-values are of permutations of blocks of time, "
-        f"adjusted for all {_pairs(len(overlay.pairs))} by Holm: of runs of one shape any two "
+        f"Runs have one shape where one is the other, stretched; differences below "
+        f"{format_percent(overlay.matters - 1)} or a step of the clock are none. P-values are of "
+        f"permutations of blocks of time, adjusted for all {_pairs(len(overlay.pairs))} by Holm: of runs of one shape any two "
         f"differ in at most {format_percent(overlay.level)} of such pages. What holds of these "
         "runs need not hold of the next: runs of one system may differ from boot to boot. "
         "Runs that cannot be told from each other may still differ, by less than they show."
@@ -85,7 +85,7 @@ def _apart(group: Sequence[int], other: Sequence[int], overlay: Overlay) -> str:
 
 
 def _quantile_text(pair: ShapePair, *, several: bool) -> str:
-    """Say in which percentile two runs differ most: "p99 is 4.1 times as many medians in 3"."""
+    """Say in which percentile two runs differ most: "p99 is 4.1 times as high in 3 as in 1, …"."""
     if pair.quantile is None or pair.ratio is None:
         return "nothing"
     name = f"p{100 * pair.quantile:g}"
@@ -94,8 +94,8 @@ def _quantile_text(pair: ShapePair, *, several: bool) -> str:
         ratio, first, second = 1 / ratio, second, first
     which = "most clearly " if several else ""
     return (
-        f"{which}in multiples of its median {name} is {format_number(ratio, 3)} times as high in "
-        f"{second} as in {first}"
+        f"{which}{name} is {format_number(ratio, 3)} times as high in "
+        f"{second} as in {first}, scaled onto each other"
     )
 
 

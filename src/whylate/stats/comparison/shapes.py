@@ -1,14 +1,14 @@
-"""Which runs have the same shape of distribution, whatever their medians? Groups, with p-values.
+"""Which runs have the same shape of distribution, whatever their scale? Groups, with p-values.
 
-A shape is the quantiles of a run in multiples of its median. Two runs are tested by permutation:
-both are cut into blocks of equally many rows in order of time, the blocks are dealt out anew, each
-side is scaled by its own median again, and the largest standardised difference of a log quantile is
-held against what was found (Westfall and Young 1993, single-step maxT). A difference of a
-quantile that does not matter, below a factor of MATTERS or within a step of both clocks, is none.
-P-values of all pairs are
-adjusted by Holm (1979, Scandinavian Journal of Statistics 6), so that where all shapes are one any
-pair differs in at most 5 % of sets of runs. Groups are by complete linkage: within a group no pair
-differs.
+Two runs have one shape where one is the other, stretched. They are scaled onto each other by the
+median ratio of nine percentiles of their bodies: that of their medians alone would jump where a
+body has two peaks. They are tested by permutation: both are cut into blocks of equally many rows in
+order of time, the blocks are dealt out anew, each two sides are scaled onto each other again, and
+the largest standardised difference of a log quantile is held against what was found (Westfall and
+Young 1993, single-step maxT). A difference of a quantile that does not matter, below a factor of
+MATTERS or within a step of both clocks, is none. P-values of all pairs are adjusted by Holm (1979,
+Scandinavian Journal of Statistics 6), so that where all shapes are one any pair differs in at most
+5 % of sets of runs. Groups are by complete linkage: within a group no pair differs.
 
 The null hypothesis is of these runs: blocks of both are exchangeable. Where a run moves more slowly
 than a block it is not, and runs of the same code differ by more than their blocks. Runs that differ
@@ -39,8 +39,10 @@ LEAST_ROWS = 50
 MOST_RUNS = 16
 #: Permutations of a pair, and more where there are many pairs: so many for each.
 _PERMUTATIONS, _FOR_EACH = 1_999, 40
-#: Quantiles that are looked at beside the median, each with so many rows beyond it in both runs.
-QUANTILES = (0.05, 0.1, 0.25, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999)
+#: By the median ratio of these quantiles runs are scaled onto each other.
+_SCALED_BY = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+#: Quantiles that are looked at, each with so many rows beyond it in both runs.
+QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999)
 _BEYOND = 20
 #: Bins of a shape: so many in a factor of two, from a 64th of the median on.
 _PARTS = 48
@@ -54,8 +56,8 @@ class Difference:
     """How the shapes of two runs differ; first, second: their places.
 
     p: that they do in any quantile that matters, by itself; adjusted: for all pairs. quantile:
-    which of them stands out most; 0 where none matters. ratio: that of the second run in multiples
-    of its median, over that of the first.
+    which of them stands out most; 0 where none matters. ratio: that of the second run over that of
+    the first, scaled onto each other.
     """
 
     first: int
@@ -158,19 +160,19 @@ def _test_pair(
 ) -> Difference:
     first, second = places
     ours, theirs = shapes[first].counts, shapes[second].counts
-    counts = np.concatenate((ours, theirs))
+    least = rows * min(len(ours), len(theirs))
+    wanted = [q for q in QUANTILES if least * min(q, 1 - q) >= _BEYOND]
+    apart = _apart(ours.sum(axis=0)[None], theirs.sum(axis=0)[None], ()).scale[0]
+    moved = np.roll(theirs, -round(apart * _PARTS), axis=1)
+    counts = np.concatenate((ours, moved))
     filled = np.flatnonzero(counts.any(axis=0))
-    bins = slice(int(filled[0]), int(filled[-1]) + 1)
-    counts = counts[:, bins]
+    counts = counts[:, int(filled[0]) : int(filled[-1]) + 1]
     labels = np.zeros((permutations + 1, len(counts)), np.float32)
     order = rng.random(labels.shape).argsort(axis=1)
     order[0] = np.arange(len(counts))
     np.put_along_axis(labels, order[:, : len(ours)], 1.0, axis=1)
-    least = rows * min(len(ours), len(theirs))
-    wanted = [q for q in QUANTILES if least * min(q, 1 - q) >= _BEYOND]
     sides = labels @ counts
-    other = counts.sum(axis=0) - sides
-    difference = _log_quantiles(other, wanted) - _log_quantiles(sides, wanted)
+    difference = _apart(sides, counts.sum(axis=0) - sides, wanted).quantiles
     spread = difference.std(axis=0)
     scores = np.abs(difference) / np.where(spread > 0, spread, np.inf)
     least_ratio = max(MATTERS, 1 + shapes[first].step + shapes[second].step)
@@ -183,24 +185,43 @@ def _test_pair(
     return Difference(first, second, beyond / (permutations + 1), 1.0, wanted[most], ratio)
 
 
+@dataclass(frozen=True)
+class _Apart:
+    """How far second sides lie from first ones, octaves.
+
+    scale: shape (rows,). quantiles: shape (rows, wanted), scaled onto each other.
+    """
+
+    scale: Floats
+    quantiles: Floats
+
+
+def _apart(
+    first: NDArray[np.float32], second: NDArray[np.float32], wanted: Sequence[float]
+) -> _Apart:
+    """Hold sides against each other; both are counts by bin, shape (rows, bins)."""
+    asked = (*_SCALED_BY, *wanted)
+    difference = _log_quantiles(second, asked) - _log_quantiles(first, asked)
+    scale: Floats = np.median(difference[:, : len(_SCALED_BY)], axis=1)
+    return _Apart(scale, difference[:, len(_SCALED_BY) :] - scale[:, None])
+
+
 def _log_quantiles(counts: NDArray[np.float32], wanted: Sequence[float]) -> Floats:
-    """Return quantiles in octaves beyond the median, of counts by bin, shape (rows, wanted)."""
+    """Return quantiles of counts by bin, octaves, shape (rows, wanted)."""
     ends = np.cumsum(counts, axis=1, dtype=np.float64)
     total = ends[:, -1]
     wide = counts.shape[1]
     # One search in all rows: each begins above the end of the one before.
     offset = np.concatenate((np.zeros(1), np.cumsum(total + 1)[:-1]))
     flat = (ends + offset[:, None]).ravel()
-    places = []
-    for q in (0.5, *wanted):
+    rows = np.arange(len(counts))
+    result = np.empty((len(counts), len(wanted)))
+    for place, q in enumerate(wanted):
         aim = q * total
-        bins = np.searchsorted(flat, aim + offset) - np.arange(len(counts)) * wide
-        bins = np.clip(bins, 0, wide - 1)
-        rows = np.arange(len(counts))
+        bins = np.clip(np.searchsorted(flat, aim + offset) - rows * wide, 0, wide - 1)
         inside = counts[rows, bins]
         before = ends[rows, bins] - inside
-        places.append((bins + (aim - before) / np.maximum(inside, 1)) / _PARTS)
-    result: Floats = np.column_stack(places[1:]) - places[0][:, None]
+        result[:, place] = (bins + (aim - before) / np.maximum(inside, 1)) / _PARTS
     return result
 
 
