@@ -65,14 +65,14 @@ def splits_one(case: tuple[int, int, int], spread: Mapping[str, float], number: 
 
 
 def splits_two(name: str, rows: int, number: int) -> bool:
-    """Return whether two runs of different shapes are told apart."""
+    """Return whether two runs of different shapes are distinguished."""
     rng = np.random.default_rng([42, list(TWO_SHAPES).index(name), rows, number])
     runs = [run(rng, rows, 1.0, 1, what) for what in (SAME, {**SAME, **TWO_SHAPES[name]})]
     return len(group_shapes(runs, rng).groups) > 1
 
 
 def splits_halves(values: Latencies, number: int) -> bool:
-    """Return whether halves of a real run are told apart; its pieces are dealt out at random."""
+    """Return whether halves of a real run are distinguished; its pieces are dealt out at random."""
     rng = np.random.default_rng([43, number])
     pieces = np.array_split(values, PIECES)
     order = rng.permutation(PIECES)
@@ -84,7 +84,7 @@ def splits_halves(values: Latencies, number: int) -> bool:
 
 
 def real(recordings: Sequence[Path], repetitions: int, pool: Executor) -> list[str]:
-    """Return how often halves of real runs are told apart, as lines of Markdown."""
+    """Return how often halves of real runs are distinguished, as lines of Markdown."""
     lines = ["| halves of | rows | falsely split |", "|---|---|---|"]
     for directory in recordings:
         values = rows_in_time(open_recording(directory).series)

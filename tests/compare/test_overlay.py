@@ -166,7 +166,7 @@ def test_a_run_between_two_groups_is_said_to_fit_both() -> None:
         "The shapes of runs 1 and 2 cannot be told from each other.",
         (
             "Run 3 differs in shape from run 1 (p = 0.003): p99 is 2 times as high in 1 as in "
-            "3, scaled onto each other. Not told apart: 3 and 2."
+            "3, scaled onto each other. Not distinguished: 3 and 2."
         ),
     ]
     apart = msgspec.structs.replace(

@@ -152,10 +152,10 @@ def _of_latencies(directories: Sequence[Path], runs: Sequence[Run]) -> Overlaid:
         values.append(rows_in_time(recording.series))
     lacks = [_no_group(summary, own.size) for summary, own in zip(summaries, values, strict=True)]
     judged = [number for number, lack in enumerate(lacks) if lack is None]
-    found = group_shapes(
+    shapes = group_shapes(
         [values[number] for number in judged], np.random.default_rng([_SEED, len(judged)])
     )
-    groups = [[judged[place] + 1 for place in group] for group in found.groups]
+    groups = [[judged[place] + 1 for place in group] for group in shapes.groups]
     of_run = {number: place for place, group in enumerate(groups, 1) for number in group}
     overlay_runs = [
         OverlayRun(
@@ -184,7 +184,7 @@ def _of_latencies(directories: Sequence[Path], runs: Sequence[Run]) -> Overlaid:
         first.counted,
         overlay_runs,
         groups,
-        [_pair(pair, judged) for pair in found.pairs],
+        [_pair(pair, judged) for pair in shapes.pairs],
         LEVEL,
         MATTERS,
         [],

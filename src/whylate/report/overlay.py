@@ -41,16 +41,17 @@ def findings(overlay: Overlay) -> list[str]:
 
 
 def findings_note(overlay: Overlay) -> str:
-    """Say what a shape is, and how often shapes are told apart wrongly."""
+    """Say what a shape is, and how often shapes are distinguished wrongly."""
     if not overlay.pairs:
         return ""
     return (
-        f"Runs have one shape where one is the other, stretched; differences below "
+        "Runs have one shape where one is the other, stretched; differences below "
         f"{format_percent(overlay.matters - 1)} or a step of the clock are none. P-values are of "
-        f"permutations of blocks of time, adjusted for all {_pairs(len(overlay.pairs))} by Holm: of runs of one shape any two "
-        f"differ in at most {format_percent(overlay.level)} of such pages. What holds of these "
-        "runs need not hold of the next: runs of one system may differ from boot to boot. "
-        "Runs that cannot be told from each other may still differ, by less than they show."
+        f"permutations of blocks of time, adjusted for all {_pairs(len(overlay.pairs))} by Holm: "
+        f"of runs of one shape any two differ in at most {format_percent(overlay.level)} of such "
+        "pages. What holds of these runs need not hold of the next: runs of one system may differ "
+        "from boot to boot. Runs that cannot be told from each other may still differ, by less "
+        "than they show."
     )
 
 
@@ -80,7 +81,7 @@ def _apart(group: Sequence[int], other: Sequence[int], overlay: Overlay) -> str:
     text = f"{who}: {_quantile_text(most, several=len(differing) > 1)}."
     if alike:
         pairs = ", ".join(f"{pair.second} and {pair.first}" for pair in alike)
-        text += f" Not told apart: {pairs}."
+        text += f" Not distinguished: {pairs}."
     return text
 
 

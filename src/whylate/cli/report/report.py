@@ -61,7 +61,7 @@ def command(
     """Print the summary of the recording in DIR and write its HTML page.
 
     Of several recordings of one workload one page has them all: their distributions over each
-    other, percentiles beside each other, and groups of those whose shapes cannot be told apart.
+    other, percentiles beside each other, and groups of those whose shapes cannot be distinguished.
 
     A recording whose run was killed is first recovered from its journal. An imported recording has
     a page if it is of executions with counters.

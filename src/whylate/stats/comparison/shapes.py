@@ -4,7 +4,7 @@ Two runs have one shape where one is the other, stretched. They are scaled onto 
 median ratio of nine percentiles of their bodies: that of their medians alone would jump where a
 body has two peaks. They are tested by permutation: both are cut into blocks of equally many rows in
 order of time, the blocks are dealt out anew, each two sides are scaled onto each other again, and
-the largest standardised difference of a log quantile is held against what was found (Westfall and
+the largest standardised difference of a log quantile is compared with the real one (Westfall and
 Young 1993, single-step maxT). A difference of a quantile that does not matter, below a factor of
 MATTERS or within a step of both clocks, is none. P-values of all pairs are adjusted by Holm (1979,
 Scandinavian Journal of Statistics 6), so that where all shapes are one any pair differs in at most
@@ -12,7 +12,7 @@ Scandinavian Journal of Statistics 6), so that where all shapes are one any pair
 
 The null hypothesis is of these runs: blocks of both are exchangeable. Where a run moves more slowly
 than a block it is not, and runs of the same code differ by more than their blocks. Runs that differ
-from boot to boot have different shapes, and are told apart: that is what is asked.
+from boot to boot have different shapes, and are distinguished: that is what is asked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LEVEL = 0.05
 BLOCKS, MOST_BLOCKS = 16, 128
 #: Rows that a block has at least.
 LEAST_ROWS = 50
-#: More runs make too many pairs for the permutations to tell apart.
+#: More runs make too many pairs for the permutations to distinguish.
 MOST_RUNS = 16
 #: Permutations of a pair, and more where there are many pairs: so many for each.
 _PERMUTATIONS, _FOR_EACH = 1_999, 40
@@ -97,11 +97,11 @@ def group_shapes(runs: Sequence[Int64s], rng: np.random.Generator) -> ShapeGroup
     shapes = [_count_blocks(run, rows, rng) for run in runs]
     places = list(combinations(range(len(runs)), 2))
     permutations = max(_PERMUTATIONS, _FOR_EACH * len(places) - 1)
-    found = [_test_pair(place, rows, shapes, permutations, rng) for place in places]
-    adjusted = adjust_by_holm([pair.p for pair in found])
+    tested = [_test_pair(place, rows, shapes, permutations, rng) for place in places]
+    adjusted = adjust_by_holm([pair.p for pair in tested])
     pairs = [
         Difference(pair.first, pair.second, pair.p, p, pair.quantile, pair.ratio)
-        for pair, p in zip(found, adjusted, strict=True)
+        for pair, p in zip(tested, adjusted, strict=True)
     ]
     return ShapeGroups(_link(len(runs), pairs), pairs)
 
@@ -211,7 +211,7 @@ def _log_quantiles(counts: NDArray[np.float32], wanted: Sequence[float]) -> Floa
     ends = np.cumsum(counts, axis=1, dtype=np.float64)
     total = ends[:, -1]
     wide = counts.shape[1]
-    # One search in all rows: each begins above the end of the one before.
+    # One search in all rows: each begins above the end of its predecessor.
     offset = np.concatenate((np.zeros(1), np.cumsum(total + 1)[:-1]))
     flat = (ends + offset[:, None]).ravel()
     rows = np.arange(len(counts))
