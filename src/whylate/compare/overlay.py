@@ -27,7 +27,7 @@ from whylate.stats.comparison.shapes import (
 from whylate.stats.run.in_time import rows_in_time
 from whylate.summary.benchmarks.model import Figure, main_figures
 from whylate.summary.executions import CounterFigures, counter_figures
-from whylate.summary.model import Estimate, Summary, Trust
+from whylate.summary.model import Estimate, RecordingSummary, Summary, Trust
 from whylate.summary.summarize import summarize
 
 #: Each run has a colour, a row and a chart.
@@ -54,10 +54,10 @@ class OverlayRun(msgspec.Struct, frozen=True):
     subject: str
     count: int
     trust: Trust
-    latency_ns: dict[str, Estimate]
-    duration: CounterFigures | None
-    group: int | None
-    no_group: str | None
+    latency_ns: dict[str, Estimate] = {}
+    duration: CounterFigures | None = None
+    group: int | None = None
+    no_group: str | None = None
 
 
 class ShapePair(msgspec.Struct, frozen=True):
@@ -158,20 +158,12 @@ def _of_latencies(directories: Sequence[Path], runs: Sequence[Run]) -> Overlaid:
     groups = [[judged[place] + 1 for place in group] for group in shapes.groups]
     of_run = {number: place for place, group in enumerate(groups, 1) for number in group}
     overlay_runs = [
-        OverlayRun(
-            number,
-            summary.recording,
-            summary.board,
-            summary.kernel,
-            summary.created,
-            summary.workload,
-            summary.subject,
-            summary.together.seen + summary.together.overrun,
-            summary.trust,
-            summary.together.latency_ns,
-            _duration(durations),
-            of_run.get(number),
-            lack,
+        msgspec.structs.replace(
+            _described(number, summary, summary.subject, _rows(summary)),
+            latency_ns=summary.together.latency_ns,
+            duration=_duration(durations),
+            group=of_run.get(number),
+            no_group=lack,
         )
         for number, (summary, durations, lack) in enumerate(
             zip(summaries, values, lacks, strict=True), 1
@@ -191,6 +183,25 @@ def _of_latencies(directories: Sequence[Path], runs: Sequence[Run]) -> Overlaid:
         _cautions(summaries),
     )
     return Overlaid(overlay, runs, series, summaries)
+
+
+def _rows(summary: Summary) -> int:
+    return summary.together.seen + summary.together.overrun
+
+
+def _described(number: int, summary: RecordingSummary, subject: str, count: int) -> OverlayRun:
+    """Return a run without figures."""
+    return OverlayRun(
+        number,
+        summary.recording,
+        summary.board,
+        summary.kernel,
+        summary.created,
+        summary.workload,
+        subject,
+        count,
+        summary.trust,
+    )
 
 
 def _no_group(summary: Summary, rows: int) -> str | None:
@@ -267,20 +278,8 @@ def _of_benchmarks(runs: Sequence[Run]) -> Overlay:
         "figure",
         "repetitions",
         [
-            OverlayRun(
-                number,
-                summary.recording,
-                summary.board,
-                summary.kernel,
-                summary.created,
-                summary.workload,
-                summary.common,
-                run.activations,
-                summary.trust,
-                {},
-                None,
-                None,
-                why,
+            msgspec.structs.replace(
+                _described(number, summary, summary.common, run.activations), no_group=why
             )
             for number, (run, summary) in enumerate(zip(runs, summaries, strict=True), 1)
         ],
