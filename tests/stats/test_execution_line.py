@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from whylate.stats.executions.line import Line, fit_line
+from whylate.stats.executions.line import Line, fit_line, mean_interval
 from whylate.stats.executions.peak import Peak, find_peak
 
 #: Published: cycles and I-cache stalls of the longest executions of do_local_timer().
@@ -69,6 +71,19 @@ def test_three_points_have_a_line() -> None:
     line = fit_line(floats([1, 2, 3]), floats([1, 3, 4]))
     assert isinstance(line, Line)
     assert line.low < line.slope < line.high
+
+
+def test_the_interval_of_a_line_is_that_of_its_mean() -> None:
+    # By hand: y = 1 + 2 x, residuals 0.5, -1, 0.5 of 1 degree of freedom: s² = 1.5, t = 12.706.
+    ends = mean_interval(floats([0, 1, 2]), np.array([1.5, 2, 5.5]), floats([1, 2]))
+    assert ends is not None
+    low, high = ends
+    assert (low + high).tolist() == pytest.approx([6, 10])
+    half = 12.7062 * math.sqrt(1.5)
+    assert ((high - low) / 2).tolist() == pytest.approx(
+        [half * math.sqrt(1 / 3), half * math.sqrt(1 / 3 + 1 / 2)], rel=1e-4
+    )
+    assert mean_interval(floats([1, 1, 1]), floats([1, 2, 3]), floats([1])) is None
 
 
 def test_counters_as_large_as_they_may_be_have_a_line() -> None:
