@@ -223,7 +223,8 @@ def test_the_page_has_a_scattergram_for_each_counter_with_its_line(tmp_path: Pat
     text = page_of(made)
     page = Page(text)
     assert page.tags.count("circle") == 2 * 5
-    assert page.tags.count("polyline") == 2
+    # A line, and the interval of its mean.
+    assert page.tags.count("polyline") == 2 * 2
     assert "cycles by icache_stall_cycles" in page.text
     assert "cycles by instructions" in page.text
     assert text.count('class="dot arm0"') == 2 * 5

@@ -151,6 +151,24 @@ def test_what_is_not_observed_is_named(tmp_path: Path) -> None:
         assert "asleep" not in text
 
 
+def test_the_share_near_the_most_frequent_duration_is_said(tmp_path: Path) -> None:
+    """380 of 400 executions take 1,000 ns, and the longest 11,000 ns."""
+    example = recorded(tmp_path / "r")
+    said = (
+        "95.0 % of executions have 950 ns to 1.05 µs, within 5 % of the most frequent duration, "
+        "1 µs (95 % CI "
+    )
+    assert said in one_line(printed(example))
+    assert "; the longest took 11 times as long." in one_line(printed(example))
+    page = render_html(example.summary, example.manifest, example.series)
+    assert said in one_line(page)
+    duration = example.section.duration
+    assert duration is not None
+    assert (duration.most_frequent, duration.near, duration.largest_ratio) == (1_000, 0.95, 11)
+    few = recorded(tmp_path / "few", ran=executions()[:40])
+    assert "most frequent" not in printed(few)
+
+
 def test_where_none_took_longer_that_is_said(tmp_path: Path) -> None:
     ran = [Execution(301, 1_000 * number, 1_000) for number in range(100)]
     example = recorded(tmp_path / "r", ran=ran)

@@ -97,3 +97,31 @@ def test_twice_the_counts_are_of_the_same_class(rows: list[tuple[int, ...]]) -> 
         [2 * value for value in column] for column in (cycles, instructions, stalls)
     )
     assert classes(cycles, instructions, stalls, None) == before
+
+
+@pytest.mark.parametrize(
+    ("times", "cycles", "instructions", "stalls", "expected"),
+    [
+        # Three times as long: cycles have to rise to twice the typical 20,000.
+        (3.0, 40_000, 2850, 32_000, "instruction side"),
+        (3.0, 39_999, 2850, 32_000, "unexplained"),
+        # Time that a hypervisor took, and a slower clock, leave the counters as they were.
+        (3.0, 20_000, 2850, 12_000, "unexplained"),
+        # Of 40,000 cycles more, stalls must have more than half.
+        (3.0, 60_000, 2850, 32_001, "instruction side"),
+        (3.0, 60_000, 2850, 32_000, "unexplained"),
+        (3.0, 40_000, 2 * 2850, 12_000, "spinning"),
+        (3.0, 39_999, 2 * 2850, 12_000, "unexplained"),
+    ],
+)
+def test_of_an_execution_that_took_longer_the_counters_have_risen_as_well(
+    times: float, cycles: float, instructions: float, stalls: float, expected: str
+) -> None:
+    (number,) = classify_executions(
+        np.array([cycles]),
+        np.array([instructions]),
+        np.array([stalls]),
+        Typical(2850, 12_000, 20_000),
+        np.array([times]),
+    )
+    assert CLASSES[number] == expected

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from whylate.recording.sections import CountAccount, SectionReport
 from whylate.recording.store.executions import ExecutionFile, Executions
-from whylate.summary.executions import Counted
+from whylate.summary.executions import Counted, row_text
 from whylate.summary.model import SectionCounters
-from whylate.summary.section_counters import NOT_CLASSED, count_section, section_counters
+from whylate.summary.section_counters import NOT_CLASSED, ByTime, count_section, section_counters
 from whylate.wire.executions import NO_COUNT
 
 EVENTS = ("cycles", "instructions", "icache-stall")
@@ -19,6 +19,7 @@ TYPICAL = (1_000, 2_000, 100)
 STALLED = (9_000, 2_010, 7_000)
 SPUN = (9_000, 18_000, 110)
 NONE = (NO_COUNT,) * 3
+START_NS = -5_000_000
 
 
 def executions(*rows: tuple[int, ...], duration_ns: int = 1_000) -> Executions:
@@ -40,7 +41,12 @@ def counted(
     events: tuple[str, ...] = EVENTS,
 ) -> Counted | None:
     of_others = others.duration_ns.size if of_others is None else of_others
-    return count_section(events, longer, others, of_others, np.array(own, np.bool_), 1)
+    return count_section(events, longer, others, of_others, by_time(own), 1)
+
+
+def by_time(own: list[bool]) -> ByTime:
+    """Return classes of which those of no class by time are in own."""
+    return ByTime(np.array(own, np.int64), ("asleep",), START_NS)
 
 
 def summarized(of: Counted | None, events: tuple[str, ...] = EVENTS) -> SectionCounters:
@@ -126,3 +132,35 @@ def test_where_nothing_was_counted_that_is_said() -> None:
     assert none is None
     found = summarized(none)
     assert (found.own, found.counters, found.no_classes) == (9, [], "no execution has counts")
+
+
+def test_time_that_a_hypervisor_took_is_no_class_of_the_instruction_side() -> None:
+    """Nine times as long by the counters of a typical execution, whose stalls are most cycles."""
+    typical = (1_000, 2_000, 700)
+    longer = executions(typical, (9_000, 2_000, 7_000), duration_ns=9_000)
+    found = counted(longer, [True] * 2, executions(*[typical] * 3))
+    assert classes_of(found)[:2] == ["unexplained", "instruction side"]
+
+
+def test_each_execution_has_a_kind_a_time_and_a_thread() -> None:
+    longer = executions(SPUN, SPUN, (9_000, 2_000, 100), duration_ns=9_000)
+    found = counted(longer, [False, True, True], executions(*[TYPICAL] * 3))
+    assert found is not None
+    assert found.kinds is not None
+    kinds: list[int] = found.kinds.tolist()
+    assert [found.kind_names[kind] for kind in kinds] == [
+        "asleep", "spinning", "unexplained", *["not longer"] * 3
+    ]  # fmt: skip
+    assert row_text(found, 1) == (
+        "execution 1 that ended on CPU 0, began after 0.006 s in thread 301"
+    )
+
+
+def test_without_counters_of_three_kinds_kinds_are_by_time() -> None:
+    events = ("cycles", "page-faults", "context-switches")
+    found = counted(executions(SPUN, SPUN), [False, True], executions(TYPICAL), events=events)
+    assert found is not None
+    assert found.classes is None
+    assert found.kinds is not None
+    kinds: list[int] = found.kinds.tolist()
+    assert [found.kind_names[kind] for kind in kinds] == ["asleep", "unexplained", "not longer"]

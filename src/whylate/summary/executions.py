@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.quantities import format_count
+from whylate.quantities import format_count, format_number
 from whylate.recording.imported.executions.marks import Marks, pair_marks
 from whylate.recording.imported.executions.model import (
     COUNTERS,
@@ -42,7 +42,9 @@ _LEAST_RISING = 3
 class CounterFigures(msgspec.Struct, frozen=True):
     """Figures of a column over all executions.
 
-    largest_ratio: the largest by the most frequent value; None: no_ratio says why.
+    largest_ratio: the largest by the most frequent value; None: no_ratio says why. frequent_low,
+    frequent_high: 95 % interval of that value. near: share of executions from near_low to
+    near_high, within 5 % of it.
     """
 
     name: str
@@ -56,6 +58,11 @@ class CounterFigures(msgspec.Struct, frozen=True):
     most_frequent: float | None
     largest_ratio: float | None
     no_ratio: str | None
+    frequent_low: float | None = None
+    frequent_high: float | None = None
+    near: float | None = None
+    near_low: float | None = None
+    near_high: float | None = None
 
 
 class FittedLine(msgspec.Struct, frozen=True):
@@ -125,7 +132,9 @@ class Counted:
     columns: of numbers, without times. values: by name, shape (n,). places: of each, shape (n,);
     None where there is none. classes: int8, shape (n,), places in class_names; None: not known.
     cpus, numbers: of executions of a section, int64, shape (n,): where each ended, and its number
-    there; None: its number is that of its row.
+    there; None: its number is that of its row. began_ns, pids: when each began, since the first
+    CPU was watched, and in which thread. kinds: int8, shape (n,), places in kind_names: why each
+    took longer, by time or by its counters, or that it did not; None: as classes.
     """
 
     columns: tuple[Column, ...]
@@ -138,6 +147,10 @@ class Counted:
     class_names: tuple[str, ...] = tuple(map(str, CLASSES))
     cpus: NDArray[np.int64] | None = None
     numbers: NDArray[np.int64] | None = None
+    began_ns: NDArray[np.int64] | None = None
+    pids: NDArray[np.int64] | None = None
+    kinds: NDArray[np.int8] | None = None
+    kind_names: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -156,7 +169,11 @@ def row_text(counted: Counted, row: int) -> str:
     if counted.cpus is None or counted.numbers is None:
         return f"execution {format_count(row + 1)}"
     number = format_count(int(counted.numbers[row]))
-    return f"execution {number} that ended on CPU {counted.cpus[row]}"
+    text = f"execution {number} that ended on CPU {counted.cpus[row]}"
+    if counted.began_ns is not None and counted.pids is not None:
+        seconds = format_number(counted.began_ns[row] / 1e9, 7)
+        text += f", began after {seconds} s in thread {counted.pids[row]}"
+    return text
 
 
 def count_executions(executions: Executions, source: str) -> Counted:
@@ -240,17 +257,25 @@ def summarize_executions(imported: ImportedRecording, counted: Counted) -> Execu
 
 
 def counter_figures(column: Column, values: Floats) -> CounterFigures:
-    """Return the figures of a column; values: shape (n,), n at least 1."""
+    """Return the figures of a column; values: shape (n,), n at least 1, in order of time."""
     peak = find_peak(values)
-    largest = float(values.max())
-    frequent, no_ratio = (None, peak) if isinstance(peak, str) else (peak, None)
-    if frequent == 0:
-        no_ratio = "the most frequent value is 0"
-    return CounterFigures(
+    figures = CounterFigures(
         column.name, column.role, column.unit, int(values.size), float(values.min()),
-        float(np.median(values)), float(values.mean()), largest, frequent,
-        largest / frequent if frequent else None, no_ratio,
+        float(np.median(values)), float(values.mean()), float(values.max()), None, None, None,
     )  # fmt: skip
+    if isinstance(peak, str):
+        return msgspec.structs.replace(figures, no_ratio=peak)
+    return msgspec.structs.replace(
+        figures,
+        most_frequent=peak.value,
+        largest_ratio=figures.largest / peak.value if peak.value else None,
+        no_ratio=None if peak.value else "the most frequent value is 0",
+        frequent_low=peak.low,
+        frequent_high=peak.high,
+        near=peak.near,
+        near_low=peak.near_low,
+        near_high=peak.near_high,
+    )
 
 
 def fit_lines(counted: Counted) -> list[FittedLine]:

@@ -290,6 +290,8 @@ class SectionFigures(msgspec.Struct, frozen=True):
     #: How long an empty section takes, before the run and after it.
     floor_before: SectionFloor | None = None
     floor_after: SectionFloor | None = None
+    #: Of the executions that have a row; None where none has.
+    duration: CounterFigures | None = None
     #: None where no execution has a row.
     longer: LongerFigures | None = None
     #: None where no event was counted.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,22 @@ from whylate.summary.model import SectionCounters
 
 #: Of executions in the lists of classes that follow those by counters.
 NOT_CLASSED = "not classed by counters"
+#: What the others are called beside the classes of longer ones.
+NOT_LONGER = "not longer"
 _NO_COUNTS = "no execution has counts"
+
+
+@dataclass(frozen=True)
+class ByTime:
+    """Why executions took longer, by time (whylate.stats.executions.parts).
+
+    classes: int64, of the longer ones, places in names; the place after the last is that of the
+    rest, and below 0 none is known. start_ns: when the first CPU was watched.
+    """
+
+    classes: NDArray[np.int64]
+    names: Sequence[str]
+    start_ns: int
 
 
 def count_section(
@@ -36,16 +52,17 @@ def count_section(
     longer: Executions,
     others: Executions,
     of_others: int,
-    own_code: NDArray[np.bool_],
+    by_time: ByTime,
     seed: int,
 ) -> Counted | None:
     """Return executions with counts, one by one; None where there is none.
 
     others: of of_others executions that took no longer, some drawn at random; then as large a share
     of the longer ones is drawn, for figures and lines of executions that were selected by a long
-    duration are biased. own_code: of the longer ones, bool: no class by time has half of their
-    excess. Those are classed by their counters, against the medians of the others.
+    duration are biased. by_time: the classes of the longer ones; those of which none has half of
+    their excess are classed by their counters, against the medians of the others.
     """
+    own_code = by_time.classes == len(by_time.names)
     is_own = np.concatenate((own_code, np.zeros(others.duration_ns.size, np.bool_)))
     is_longer = np.arange(is_own.size) < own_code.size
     counts = np.concatenate((longer.counts, others.counts))
@@ -67,9 +84,12 @@ def count_section(
         if np.count_nonzero(usual) < LEAST_EXECUTIONS:
             reason = f"classes take {LEAST_EXECUTIONS} executions that took no longer, with counts"
         else:
-            typical = estimate_typical(instructions[usual], stalls[usual])
-            classes = classify_executions(cycles, instructions, stalls, typical)
+            typical = estimate_typical(instructions[usual], stalls[usual], cycles[usual])
+            took = values[columns[0].name]
+            times = took / max(1.0, float(np.median(took[usual])))
+            classes = classify_executions(cycles, instructions, stalls, typical, times)
             classes[~judged] = len(CLASSES)
+    kinds, kind_names = _kinds(by_time, is_longer, has, classes)
     return Counted(
         columns=columns,
         values=values,
@@ -81,7 +101,30 @@ def count_section(
         class_names=(*map(str, CLASSES), NOT_CLASSED),
         cpus=np.concatenate((longer.cpu, others.cpu))[has],
         numbers=np.concatenate((longer.number, others.number))[has],
+        began_ns=np.concatenate((longer.began_ns, others.began_ns))[has] - by_time.start_ns,
+        pids=np.concatenate((longer.pid, others.pid))[has],
+        kinds=kinds,
+        kind_names=kind_names,
     )
+
+
+def _kinds(
+    by_time: ByTime,
+    is_longer: NDArray[np.bool_],
+    has: NDArray[np.bool_],
+    classes: NDArray[np.int8] | None,
+) -> tuple[NDArray[np.int8], tuple[str, ...]]:
+    """Return why each execution with counts took longer, and the names of that."""
+    names = (NOT_LONGER, *by_time.names, *map(str, CLASSES))
+    unexplained = len(names) - 1
+    known = (by_time.classes >= 0) & (by_time.classes < len(by_time.names))
+    kinds = np.zeros(is_longer.size, np.int8)
+    kinds[is_longer] = np.where(known, by_time.classes + 1, unexplained)
+    kinds = kinds[has]
+    if classes is not None:
+        by_counters = (kinds == unexplained) & (classes < len(CLASSES))
+        kinds[by_counters] = 1 + len(by_time.names) + classes[by_counters]
+    return kinds, names
 
 
 def _columns(counters: Sequence[str]) -> tuple[Column, ...]:
@@ -114,6 +157,9 @@ def section_counters(
             no_classes=_NO_COUNTS,
             hooks=None,
         )
+    in_time = np.arange(counted.n)
+    if counted.cpus is not None and counted.numbers is not None:
+        in_time = np.lexsort((counted.numbers, counted.cpus))
     classes = None
     if counted.classes is not None:
         numbers = np.bincount(counted.classes, minlength=len(CLASSES) + 1).tolist()
@@ -123,7 +169,7 @@ def section_counters(
         refused=account.refused,
         shared=account.shared,
         counters=[
-            counter_figures(column, counted.values[column.name])
+            counter_figures(column, counted.values[column.name][in_time])
             for column in counted.columns
             if column.role != "duration"
         ],

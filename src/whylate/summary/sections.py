@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.quantities import format_count, format_ns, format_percent
+from whylate.recording.imported.executions.model import Column
 from whylate.recording.manifest import Manifest
+from whylate.recording.samples import Activations
 from whylate.recording.sections import PartName, SectionReport
 from whylate.recording.store.executions import ExecutionFile, Executions
 from whylate.recording.waits import bin_edges
 from whylate.stats.executions.parts import TIMES, ExecutionClass, Times, classify, find_classes
-from whylate.summary.executions import Counted
+from whylate.stats.run.in_time import rows_in_time
+from whylate.summary.executions import Counted, CounterFigures, counter_figures
 from whylate.summary.kept import kept_figures
 from whylate.summary.locks import lock_figures
 from whylate.summary.model import (
@@ -26,7 +29,7 @@ from whylate.summary.model import (
     SectionFigures,
 )
 from whylate.summary.paths import path_figures
-from whylate.summary.section_counters import count_section, section_counters
+from whylate.summary.section_counters import ByTime, count_section, section_counters
 
 #: The parts that are times, and what each is called; what each takes to be observed.
 _CLASSES: dict[str, tuple[str, PartName]] = {
@@ -43,11 +46,15 @@ _UNFOLLOWED = (
 
 
 def section_figures(
-    manifest: Manifest, executions: ExecutionFile | None, median_ns: int | None
+    manifest: Manifest,
+    executions: ExecutionFile | None,
+    median_ns: int | None,
+    series: Sequence[Activations] = (),
 ) -> SectionFigures | None:
     """Return how executions were timed, and what became of them; None of another workload.
 
-    executions: None leaves out why some took longer, and so does a median of None.
+    executions: None leaves out why some took longer, and so does a median of None. series: their
+    durations.
     """
     report = manifest.section
     if report is None:
@@ -58,7 +65,8 @@ def section_figures(
         split = _split(report, executions, TIMES * median_ns, manifest.plan.seed)
         longer = _longer(report.observed, split)
         if executions.counters:
-            counters = section_counters(report, executions, _count(split, executions))
+            counted = _count(split, executions, manifest)
+            counters = section_counters(report, executions, counted)
     return SectionFigures(
         hook=report.hook,
         one_in=report.one_in,
@@ -69,6 +77,7 @@ def section_figures(
         paths=path_figures(manifest),
         floor_before=report.floor_before,
         floor_after=report.floor_after,
+        duration=_duration(series),
         longer=longer,
         counters=counters,
     )
@@ -82,6 +91,13 @@ def _limit(manifest: Manifest) -> int | None:
 def _observed(report: SectionReport) -> dict[str, str]:
     """Return the columns of the parts that were observed, and the names of their classes."""
     return {column: name for column, (name, part) in _CLASSES.items() if part in report.observed}
+
+
+def _duration(series: Sequence[Activations]) -> CounterFigures | None:
+    """Return the figures of durations, and which is the most frequent."""
+    values = rows_in_time(series)
+    column = Column("duration", "duration", "ns")
+    return counter_figures(column, values.astype(np.float64)) if values.size else None
 
 
 def count_executions_of(
@@ -98,7 +114,7 @@ def count_executions_of(
     ):
         return None
     split = _split(report, executions, summary.longer.above_ns, manifest.plan.seed)
-    return _count(split, executions)
+    return _count(split, executions, manifest)
 
 
 @dataclass(frozen=True)
@@ -125,13 +141,16 @@ def _split(report: SectionReport, executions: ExecutionFile, above_ns: int, seed
     return _Split(above_ns, seed, *executions.split(above_ns, seed), list(_observed(report)))
 
 
-def _count(split: _Split, executions: ExecutionFile) -> Counted | None:
+def _count(split: _Split, executions: ExecutionFile, manifest: Manifest) -> Counted | None:
     longer, others = split.times()
-    own_code = np.zeros(longer.duration_ns.size, np.bool_)
+    names = [_CLASSES[name][0] for name in split.columns]
+    classes = np.full(longer.duration_ns.size, -1, np.int64)
     if others.duration_ns.size:
-        own_code = find_classes(longer, others) == len(split.columns)
+        classes = find_classes(longer, others)
+    start_ns = min((account.start_ns for account in manifest.cpus), default=0)
+    by_time = ByTime(classes, names, start_ns)
     return count_section(
-        executions.counters, split.longer, split.others, split.count, own_code, split.seed
+        executions.counters, split.longer, split.others, split.count, by_time, split.seed
     )
 
 

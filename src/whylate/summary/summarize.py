@@ -83,7 +83,7 @@ def summarize(
     end_ns = max((account.end_ns for account in manifest.cpus), default=0)
     moved = trend_tests(everything, series)
     observer = observer_effect(manifest, series)
-    section = section_figures(manifest, executions, together.latency_ns["p50"].value)
+    section = section_figures(manifest, executions, together.latency_ns["p50"].value, series)
     return Summary(
         **describe_recording(manifest, recording_name),
         interval_ns=workload.interval_ns,

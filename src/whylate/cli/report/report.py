@@ -1,4 +1,4 @@
-"""`whylate report`: show a recording again."""
+"""`whylate report`: show a recording again, or several beside each other."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from whylate.cli.print_json import json_option
 from whylate.cli.report.benchmark import show_benchmark
 from whylate.cli.report.imported import refuse_options, show_imported
 from whylate.cli.report.latencies import show
+from whylate.cli.report.overlay import refuse_for_several, show_overlay
 from whylate.recording.errors import DiskError
 from whylate.recording.imported.recording import is_imported
 from whylate.recording.reader import Recording, open_recording
@@ -25,13 +26,15 @@ if TYPE_CHECKING:
 
 
 @click.command(name="report")
-@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("directories", type=click.Path(path_type=Path), metavar="DIR...", nargs=-1,
+                required=True)  # fmt: skip
 @click.option("--require", "requirements", type=REQUIREMENT, multiple=True,
               metavar="LIMIT",
               help="Fail unless kept: p99.9<100us, max<1ms, over(100us)<1/10s. May be repeated.",
               )  # fmt: skip
 @click.option("-o", "--output", "page", type=NewPath(), metavar="FILE",
-              help="Where to write the page.  [default: DIR/report.html]")  # fmt: skip
+              help="Where to write the page.  [default: DIR/report.html; of several recordings: "
+              "overlay.html]")  # fmt: skip
 @click.option("--bencher", type=NewPath(), metavar="FILE",
               help="Write Bencher's metric format too.")  # fmt: skip
 @click.option("--kcidb", type=NewPath(), metavar="FILE",
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
               help="Predict the throughput of N threads, as in whylate bench clock.")  # fmt: skip
 @json_option
 def command(
-    directory: Path,
+    directories: tuple[Path, ...],
     requirements: tuple[str, ...],
     page: Path | None,
     bencher: Path | None,
@@ -60,9 +63,24 @@ def command(
 ) -> None:
     """Print the summary of the recording in DIR and write its HTML page.
 
+    Of several recordings of one workload one page has them all: their distributions over each
+    other, percentiles beside each other, and groups of those whose shapes cannot be distinguished.
+
     A recording whose run was killed is first recovered from its journal. An imported recording has
     a page if it is of executions with counters.
     """
+    if len(directories) > 1:
+        given: dict[str, object] = {
+            "--require": requirements,
+            "--bencher": bencher,
+            "--kcidb": kcidb,
+            "--build": build_id,
+            "--lava": as_lava,
+            "--predict": predict,
+        }
+        refuse_for_several(given)
+        sys.exit(show_overlay(directories, page, as_json=as_json))
+    (directory,) = directories
     if is_imported(directory):
         unavailable = {
             "--bencher": bencher,

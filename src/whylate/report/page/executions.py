@@ -15,10 +15,12 @@ from whylate.report.executions import (
     longest,
     more_text,
     name_text,
+    peak_lines,
     ratio_reasons,
 )
 from whylate.report.page.render import render_page, write
-from whylate.report.plots.scatter import scattergrams
+from whylate.report.plots.peaks import overlaid_peaks
+from whylate.report.plots.scatter import row_id, scattergrams
 from whylate.summary.executions import Counted, ExecutionsSummary
 from whylate.text import plain
 
@@ -42,9 +44,10 @@ def render_executions(summary: ExecutionsSummary, counted: Counted) -> str:
         lacks=[plain(text, 400) for text in about.lacks],
         columns=COLUMNS,
         rows=[(name_text(row.name, row.unit), figure_cells(row)) for row in summary.counters],
-        reasons=ratio_reasons(summary.counters),
+        reasons=[*peak_lines(summary.counters), *ratio_reasons(summary.counters)],
         lines=[(line_text(fit), line_figures(fit)) for fit in summary.fits],
-        charts=scattergrams(counted, summary.fits),
+        peaks=overlaid_peaks(counted),
+        charts=scattergrams(counted, summary.fits, [each.number - 1 for each in listed]),
         names=[name_text(name) for name in listed[0].values] if listed else [],
         differences=summary.marks is not None,
         placed=any(execution.place is not None for execution in listed),
@@ -54,6 +57,7 @@ def render_executions(summary: ExecutionsSummary, counted: Counted) -> str:
                 plain(execution.place or "", 200),
                 [f"{value:,.15g}" for value in execution.values.values()],
                 execution.execution_class or "",
+                row_id(execution.number - 1),
             )
             for execution in listed
         ],

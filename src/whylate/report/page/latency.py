@@ -12,6 +12,7 @@ from whylate.quantities import format_count, format_percent
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import Activations
 from whylate.report import sentences
+from whylate.report.executions import duration_text
 from whylate.report.page import activation as drawing
 from whylate.report.page import rows as page
 from whylate.report.page.causes import WIDTH, why
@@ -82,7 +83,7 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "quantity": summary.quantity,
         "counted": summary.counted,
         "worst": summary.worst,
-        "section": sentences.section_lines(summary),
+        "section": _section_lines(summary),
         "board": plain(summary.board, 80),
         "subject": [plain(t, 120) for t in (summary.kernel, summary.cpu_model) if t],
         "workload": page.unbroken(sentences.workload(summary)),
@@ -133,6 +134,12 @@ def _words(summary: Summary, manifest: Manifest) -> dict[str, Any]:
         "threads": page.thread_rows(manifest) if summary.scheduled else [],
         "whylate": plain(manifest.whylate, 40),
     }
+
+
+def _section_lines(summary: Summary) -> list[str]:
+    duration = summary.section.duration if summary.section is not None else None
+    text = duration_text(duration) if duration is not None else ""
+    return [*sentences.section_lines(summary), *([text] if text else [])]
 
 
 def _json_block(data: dict[str, Any]) -> str:

@@ -8,16 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from whylate.quantities import format_count, format_number
 from whylate.report.executions import COLUMNS as FIGURES
 from whylate.report.executions import (
     figure_cells,
     line_figures,
     line_text,
     name_text,
+    peak_lines,
     ratio_reasons,
 )
 from whylate.report.page.causes import Part, bar
-from whylate.report.plots.scatter import Scattergram, scattergrams
+from whylate.report.plots.peaks import overlaid_peaks
+from whylate.report.plots.scatter import Scattergram, row_id, scattergrams
 from whylate.report.section_counters import (
     counter_classes,
     counter_notes,
@@ -46,6 +51,7 @@ from whylate.report.sections import (
 from whylate.stats.executions.parts import REST
 from whylate.summary.executions import Counted
 from whylate.summary.model import Summary
+from whylate.text import plain
 
 #: The headline where there is no median.
 _TOO_FEW = "Too few executions have a row to say which took longer."
@@ -56,6 +62,17 @@ _MOST_LOCKS, _CALLERS = 40, 8
 _MOST_PATHS, _PATH_CALLERS = 40, 24
 #: Rows of the table of the longest executions.
 _MOST_LONGEST = 20
+#: Executions that are listed.
+_MOST_LISTED = 20
+
+
+@dataclass(frozen=True)
+class ListedRow:
+    """An execution; ident: its id on the page."""
+
+    ident: str
+    name: str
+    cells: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -68,7 +85,11 @@ class CountersSection:
     rows: Sequence[tuple[str, list[str]]]
     lines: Sequence[tuple[str, str]]
     charts: Sequence[Scattergram]
+    peaks: Scattergram | None
     notes: Sequence[str]
+    listed: Sequence[ListedRow]
+    listed_columns: Sequence[str]
+    listed_caption: str
 
 
 @dataclass(frozen=True)
@@ -102,14 +123,47 @@ def counted_executions(summary: Summary, counted: Counted | None) -> CountersSec
     counters = counters_of(summary)
     if counters is None:
         return None
+    longest = [] if counted is None else _longest(counted)
     return CountersSection(
         counts_headline(counters),
         counter_classes(counters),
         FIGURES,
         [(name_text(row.name), figure_cells(row)) for row in counters.counters],
         [(line_text(fit), line_figures(fit)) for fit in counters.fits],
-        [] if counted is None else scattergrams(counted, counters.fits),
-        [*ratio_reasons(counters.counters), *counter_notes(counters)],
+        [] if counted is None else scattergrams(counted, counters.fits, longest),
+        None if counted is None else overlaid_peaks(counted),
+        [
+            *peak_lines(counters.counters),
+            *ratio_reasons(counters.counters),
+            *counter_notes(counters),
+        ],
+        [] if counted is None else [_listed(counted, row) for row in longest],
+        [] if counted is None else ["CPU", "began", "thread", *counted.values, "class"],
+        f"The {len(longest)} longest executions with counts",
+    )
+
+
+def _longest(counted: Counted) -> list[int]:
+    durations = counted.values[counted.columns[0].name]
+    rows: list[int] = np.argsort(-durations, kind="stable")[:_MOST_LISTED].tolist()
+    return rows
+
+
+def _listed(counted: Counted, row: int) -> ListedRow:
+    cpus, numbers, began_ns = counted.cpus, counted.numbers, counted.began_ns
+    pids, kinds = counted.pids, counted.kinds
+    if cpus is None or numbers is None or began_ns is None or pids is None or kinds is None:
+        raise ValueError("executions of a section have a place, a time and a class")
+    return ListedRow(
+        row_id(row),
+        format_count(int(numbers[row])),
+        [
+            str(cpus[row]),
+            f"{format_number(began_ns[row] / 1e9, 7)} s",
+            str(pids[row]),
+            *(format_number(float(column[row]), 15) for column in counted.values.values()),
+            plain(counted.kind_names[int(kinds[row])], 40),
+        ],
     )
 
 

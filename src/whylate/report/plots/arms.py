@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,19 +24,33 @@ def colour(number: int) -> str:
     return f"arm{number % _COLOURS}"
 
 
-def overlaid(arms: Sequence[Arm]) -> list[Chart]:
+@dataclass(frozen=True)
+class Words:
+    """What is measured, of what, and what each side is called."""
+
+    quantity: str = "latency"
+    counted: str = "activations"
+    side: str = "side"
+
+
+def overlaid(
+    arms: Sequence[Arm], words: Words | None = None, colours: Sequence[int] | None = None
+) -> list[Chart]:
     """Return the latency plot of all sides, linear, logarithmic, and with their peaks together.
 
     The share of activations in each bin, of all runs of a side; the last chart shows whether one
-    side is another that is only stretched. None where no side has any latency.
+    side is another that is only stretched. None where no side has any latency. colours: the number
+    of each side's colour; None: each has its own.
     """
+    words = words or Words()
     edges = edges_ns()
     shares = []
     for number, arm in enumerate(arms):
         counts = sum((run.octaves for run in arm.runs if run.octaves is not None),
                      np.zeros(len(edges) - 1, np.int64))  # fmt: skip
         if counts.sum():
-            shares.append((number, arm, counts / counts.sum()))
+            of_side = colour(number if colours is None else colours[number])
+            shares.append((of_side, arm, counts / counts.sum()))
     if not shares:
         return []
     together = np.sum([share for _, _, share in shares], axis=0)
@@ -49,27 +64,28 @@ def overlaid(arms: Sequence[Arm]) -> list[Chart]:
     charts = []
     for caption, x, y in (
         ("The body, on linear scales", across(low, body), linear_y),
-        ("All latencies, on logarithmic scales", across(low, high, log=True), log_y),
+        (f"All {words.counted}, on logarithmic scales", across(low, high, log=True), log_y),
     ):
         charts.append(
             Chart(
                 caption,
                 ticks(x, time_label),
                 ticks(y, lambda share: f"{100 * share:g} %", 5),
-                [steps_of(edges, share, x, y, colour(n), plain(arm.name, 60))
-                 for n, arm, share in shares],
+                [steps_of(edges, share, x, y, of_side, plain(arm.name, 60))
+                 for of_side, arm, share in shares],
             )
         )  # fmt: skip
     peaks = [float(edges[int(share.argmax())]) * 2 ** (0.5 / PARTS) for _, _, share in shares]
     x = across(low / max(peaks), high / min(peaks), log=True)
     charts.append(
         Chart(
-            "The same in multiples of the most frequent latency: is one side only stretched?",
+            f"The same in multiples of the most frequent {words.quantity}: is one {words.side} "
+            "only stretched?",
             ticks(x, lambda ratio: f"{ratio:g}×"),
             ticks(log_y, lambda share: f"{100 * share:g} %", 5),
-            [steps_of(edges / peak, share, x, log_y, colour(n),
+            [steps_of(edges / peak, share, x, log_y, of_side,
                       f"{plain(arm.name, 60)}, peak at {format_ns(peak)}")
-             for (n, arm, share), peak in zip(shares, peaks, strict=True)],
+             for (of_side, arm, share), peak in zip(shares, peaks, strict=True)],
         )
     )  # fmt: skip
     return charts

@@ -41,12 +41,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Dot:
-    """A point."""
+    """A point; link: the id of what it stands for on the page, of characters a-z, 0-9 and -."""
 
     x: float
     y: float
     colour: str
     title: str
+    link: str = ""
 
 
 @dataclass(frozen=True)

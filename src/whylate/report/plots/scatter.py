@@ -1,8 +1,12 @@
-"""Scattergrams of executions: cycles against each counter, coloured by class, with their line."""
+"""Scattergrams of executions: cycles, else durations, against each counter, by class, with a line.
+
+The line has the 95 % interval of its mean around it. A dot says which execution it is, and leads to
+its row, where the page has one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,11 +29,14 @@ from whylate.report.plots.chart import (
     upwards,
 )
 from whylate.stats.arrays import Floats, Int64s
+from whylate.stats.executions.line import mean_interval
 from whylate.summary.executions import Counted, FittedLine, row_text
 
 #: The colour of each class, and of executions without one.
-_COLOURS = ("arm0", "arm1", "arm2", "arm3")
+_COLOURS = ("arm0", "arm1", "arm2", "arm3", "arm4", "arm5", "arm6", "arm7")
 _NO_CLASS = "arm0"
+#: Places in a chart between which the interval of a line is drawn.
+_BAND = 41
 #: Executions that have a dot each; of more there is one for each square that has any.
 MOST_DOTS = 2000
 _SQUARE = 8.0
@@ -45,33 +52,57 @@ class Scattergram:
     keys: list[tuple[str, str]]
 
 
-def scattergrams(counted: Counted, fits: Sequence[FittedLine]) -> list[Scattergram]:
+def row_id(row: int) -> str:
+    """Return the id on a page of an execution's row."""
+    return f"execution-{row}"
+
+
+def scattergrams(
+    counted: Counted, fits: Sequence[FittedLine], linked: Collection[int] = ()
+) -> list[Scattergram]:
     """Return a chart for each fit, refused or not; none where there are no cycles and no duration.
 
-    However many executions there are, a chart has at most as many dots as squares and classes.
+    linked: executions that have a row on the page, with the id row_id(). However many executions
+    there are, a chart has at most as many dots as squares and classes.
     """
-    return [_scattergram(counted, fit) for fit in fits]
+    return [_scattergram(counted, fit, frozenset(linked)) for fit in fits]
 
 
-def _scattergram(counted: Counted, fit: FittedLine) -> Scattergram:
+@dataclass(frozen=True)
+class _Kinds:
+    """The class of each execution, int64, shape (n,), and their names; none: no class is known."""
+
+    of_row: Int64s
+    names: Sequence[str]
+
+
+def _kinds(counted: Counted) -> _Kinds:
+    if counted.kinds is not None:
+        return _Kinds(counted.kinds.astype(np.int64), counted.kind_names)
+    if counted.classes is not None:
+        return _Kinds(counted.classes.astype(np.int64), counted.class_names)
+    return _Kinds(np.zeros(counted.n, np.int64), ())
+
+
+def _scattergram(counted: Counted, fit: FittedLine, linked: frozenset[int]) -> Scattergram:
     x_values, y_values = counted.values[fit.x], counted.values[fit.y]
     x, y = across(*_ends(x_values)), upwards(*_ends(y_values))
-    dots = _dots(counted, fit, x, y)
-    used = sorted({dot.colour for dot in dots})
-    keys = []
-    if counted.classes is not None:
-        keys = [
-            (colour, str(name))
-            for colour, name in zip(_COLOURS, counted.class_names, strict=False)
-            if colour in used
-        ]
+    kinds = _kinds(counted)
+    dots = _dots(counted, fit, (x, y), kinds, linked)
+    used = {dot.colour for dot in dots}
+    keys = [
+        (colour, str(name))
+        for colour, name in zip(_COLOURS, kinds.names, strict=False)
+        if colour in used
+    ]
     caption = f"{name_text(fit.y)} by {name_text(fit.x)}"
     line = _line(fit, x, y)
+    band = _band(x_values, y_values, x, y) if line is not None else None
     chart = Chart(
         caption,
         ticks(x, _label),
         ticks(y, _label, 5),
-        [] if line is None else [line],
+        [each for each in (band, line) if each is not None],
         dots,
     )
     return Scattergram(chart, keys)
@@ -89,34 +120,58 @@ def _ends(values: Floats) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _dots(counted: Counted, fit: FittedLine, x: Scale, y: Scale) -> list[Dot]:
-    """Return a dot for each execution, or for each square and class that has any."""
+def _dots(
+    counted: Counted,
+    fit: FittedLine,
+    scales: tuple[Scale, Scale],
+    kinds: _Kinds,
+    linked: frozenset[int],
+) -> list[Dot]:
+    """Return a dot for each execution, or for each square and class the longest that it has."""
+    x, y = scales
     x_values, y_values = counted.values[fit.x], counted.values[fit.y]
     n = counted.n
-    classes = np.zeros(n, np.int64) if counted.classes is None else counted.classes.astype(np.int64)
     rows, counts = np.arange(n), np.ones(n, np.int64)
     if n > MOST_DOTS:
         columns = _squares(x_values, x, (WIDTH - LEFT - RIGHT) / _SQUARE)
         lines = _squares(y_values, y, (HEIGHT - TOP - BOTTOM) / _SQUARE)
-        square = (columns * HEIGHT + lines) * len(counted.class_names) + classes
-        _, rows, counts = np.unique(square, return_index=True, return_counts=True)
+        square = (columns * HEIGHT + lines) * max(1, len(kinds.names)) + kinds.of_row
+        longest_first = np.argsort(-y_values, kind="stable")
+        _, first, counts = np.unique(square[longest_first], return_index=True, return_counts=True)
+        rows = longest_first[first]
     dots = []
     for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
-        number = int(classes[row])
-        colour = _NO_CLASS if counted.classes is None else _COLOURS[number]
-        name = "" if counted.classes is None else f": {counted.class_names[number]}"
-        what = f"{format_count(count)} executions" if count > 1 else row_text(counted, row)
+        number = int(kinds.of_row[row])
+        colour = _COLOURS[number % len(_COLOURS)] if kinds.names else _NO_CLASS
+        name = f": {kinds.names[number]}" if kinds.names else ""
+        what = row_text(counted, row)
+        if count > 1:
+            what = f"{format_count(count)} executions, the longest is {what}"
         title = (
             f"{what}{name}; {name_text(fit.y)} {format_general(float(y_values[row]), 15)}, "
             f"{name_text(fit.x)} {format_general(float(x_values[row]), 15)}"
         )
-        dots.append(Dot(x(float(x_values[row])), y(float(y_values[row])), colour, title))
+        link = row_id(row) if row in linked else ""
+        dots.append(Dot(x(float(x_values[row])), y(float(y_values[row])), colour, title, link))
     return dots
 
 
 def _squares(values: Floats, scale: Scale, most: float) -> Int64s:
     part = (values - scale.low) / (scale.high - scale.low)
     return np.floor(part * int(most)).astype(np.int64)
+
+
+def _band(x_values: Floats, y_values: Floats, x: Scale, y: Scale) -> Line | None:
+    """Return the 95 % interval of a line's mean as an area; None: there is none."""
+    at = np.linspace(x.low, x.high, _BAND)
+    ends = mean_interval(x_values, y_values, at)
+    if ends is None:
+        return None
+    low, high = ends
+    there = [*zip(at.tolist(), low.tolist(), strict=True)]
+    back = [*zip(at[::-1].tolist(), high[::-1].tolist(), strict=True)]
+    points = " ".join(f"{x(place)},{y(value)}" for place, value in (*there, *back))
+    return Line(points, "interval", "95 % interval of the mean")
 
 
 def _line(fit: FittedLine, x: Scale, y: Scale) -> Line | None:

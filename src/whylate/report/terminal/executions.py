@@ -18,6 +18,7 @@ from whylate.report.executions import (
     longest,
     more_text,
     name_text,
+    peak_lines,
     ratio_reasons,
 )
 from whylate.report.terminal.lines import hanging, print_report_path
@@ -61,6 +62,8 @@ def print_counters(
     console.print(_figures(counters))
     for reason in ratio_reasons(counters):
         console.print(Text(reason, style="dim"))
+    for text in peak_lines(counters):
+        console.print(Text(text))
     if fits:
         console.print()
     for fit in fits:

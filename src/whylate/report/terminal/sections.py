@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from whylate.report.executions import duration_text
 from whylate.report.section_counters import counter_classes, counter_notes, counts_headline
 from whylate.report.section_kept import kept_columns, kept_lines, kept_rows
 from whylate.report.section_paths import (
@@ -45,6 +46,9 @@ _MOST_LONGEST = 5
 
 def print_section(summary: Summary, section: SectionFigures, console: Console) -> None:
     """Print why executions took longer, their waits for locks, call paths and counters."""
+    if section.duration is not None and (text := duration_text(section.duration)):
+        console.print(Text(text))
+        console.print()
     if section.longer is not None:
         _print_longer(section.longer, console)
         console.print()

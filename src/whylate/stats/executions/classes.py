@@ -9,6 +9,11 @@ control executions):
    side are flat: within 25 % of the typical, or by a change below 5 % of the execution's cycles.
 3. *unexplained*: all else.
 
+Where it is known how much longer each execution took than the typical one, the counters must have
+risen as well, or neither class is evident: cycles by half of that or more, and of *instruction
+side* stalls by more than half of what cycles rose by. An execution from which a hypervisor took
+time, or that ran with a slower clock, has the counters of a typical one.
+
 The margins come from the published executions of do_local_timer(): 99.7 % of them have 2,700 to
 3,000 instructions (±5 %: flat, with as much again), the longest have 2.9 times the most frequent
 number of instructions (up) at 1.2 times its stalls (flat).
@@ -43,6 +48,8 @@ MOST_CYCLES = 0.5
 #: Stalls are flat within this part of the typical number, or this part of the cycles.
 FLAT_STALLS = 0.25
 FLAT_CYCLES = 0.05
+#: Counters have risen by this part of what they have to explain.
+ROSE = 0.5
 
 
 class ExecutionClass(StrEnum):
@@ -59,30 +66,37 @@ CLASSES = tuple(ExecutionClass)
 
 @dataclass(frozen=True)
 class Typical:
-    """The execution that others are held against: its instructions and its stalls."""
+    """The execution that others are held against: its instructions, its stalls and its cycles."""
 
     instructions: float
     stalls: float
+    cycles: float = 0.0
 
 
-def estimate_typical(instructions: Floats, stalls: Floats) -> Typical:
-    """Return the medians of executions, both shape (n,); raises ValueError for too few."""
+def estimate_typical(instructions: Floats, stalls: Floats, cycles: Floats) -> Typical:
+    """Return the medians of executions, each shape (n,); raises ValueError for too few."""
     if instructions.size < LEAST_EXECUTIONS:
         raise ValueError(f"a typical execution takes {LEAST_EXECUTIONS} executions")
-    return Typical(float(np.median(instructions)), float(np.median(stalls)))
+    medians = (float(np.median(values)) for values in (instructions, stalls, cycles))
+    return Typical(*medians)
 
 
 def classify_executions(
-    cycles: Floats, instructions: Floats, stalls: Floats, typical: Typical | None = None
+    cycles: Floats,
+    instructions: Floats,
+    stalls: Floats,
+    typical: Typical | None = None,
+    times: Floats | None = None,
 ) -> NDArray[np.int8]:
     """Return the class of each execution, int8, shape (n,): its place in CLASSES.
 
     cycles, instructions, stalls: shape (n,), not negative; stalls: cycles in which the instruction
     side kept the CPU waiting. typical: of control executions; None: the medians of these, for which
-    there must be LEAST_EXECUTIONS, else ValueError is raised. The rule is in the module's text.
+    there must be LEAST_EXECUTIONS, else ValueError is raised. times: how many times as long as the
+    typical one each took, shape (n,); None: not known. The rule is in the module's text.
     """
     if typical is None:
-        typical = estimate_typical(instructions, stalls)
+        typical = estimate_typical(instructions, stalls, cycles)
     flat = np.abs(instructions - typical.instructions) <= FLAT_INSTRUCTIONS * typical.instructions
     # A stall that takes more cycles than there are was counted otherwise: no evidence.
     stalled = (stalls > MOST_CYCLES * cycles) & (stalls <= cycles)
@@ -90,6 +104,11 @@ def classify_executions(
     change = np.abs(stalls - typical.stalls)
     unchanged = (change <= FLAT_STALLS * typical.stalls) | (change <= FLAT_CYCLES * cycles)
     classes = np.full(cycles.shape, CLASSES.index(ExecutionClass.UNEXPLAINED), np.int8)
+    if times is not None:
+        more_cycles = cycles - typical.cycles
+        rose = more_cycles >= ROSE * (times - 1) * typical.cycles
+        stalled &= rose & (stalls - typical.stalls > ROSE * more_cycles)
+        up &= rose
     classes[flat & stalled] = CLASSES.index(ExecutionClass.INSTRUCTION_SIDE)
     classes[up & unchanged] = CLASSES.index(ExecutionClass.SPINNING)
     return classes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from whylate.stats.arrays import Floats
 from whylate.stats.limits import student_t
 
@@ -25,6 +27,25 @@ class Line:
     low: float
     high: float
     r: float
+
+
+def mean_interval(x: Floats, y: Floats, at: Floats) -> tuple[Floats, Floats] | None:
+    """Return the 95 % interval of a fitted line's mean at some places; None where none is fitted.
+
+    x, y: shape (n,), as fit_line() takes them; at: shape (k,). Both ends: shape (k,). It holds
+    where the deviations are independent, of equal variance, and the mean is a line.
+    """
+    line = fit_line(x, y)
+    if isinstance(line, str):
+        return None
+    degrees = x.size - 2
+    residual = y - (line.intercept + line.slope * x)
+    around = float(x.mean())
+    spread = float(((x - around) ** 2).sum())
+    error = np.sqrt((residual**2).sum() / degrees * (1 / x.size + (at - around) ** 2 / spread))
+    half = student_t(0.5 + _CONFIDENCE / 2, degrees) * error
+    mean = line.intercept + line.slope * at
+    return mean - half, mean + half
 
 
 def fit_line(x: Floats, y: Floats) -> Line | str:
