@@ -220,7 +220,7 @@ static struct section_plan empty_plan(enum section_kind kind, enum section_hook 
 	    .kind = kind,
 	    .hook = hook,
 	    .begin = kind == SECTION_FUNCTION ? EMPTY : TRACEPOINT,
-	    .end = TRACEPOINT,
+	    .end = kind == SECTION_FUNCTION ? "" : TRACEPOINT,
 	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
 	    .rows = ROWS,
 	    .is_empty = true,
