@@ -126,6 +126,18 @@ def test_what_each_hook_takes_is_known_where_it_was_measured() -> None:
     assert kprobe.reason == "this kernel does not support it"
 
 
+def test_a_call_that_was_no_longer_with_the_hook_is_not_known() -> None:
+    answer = PlacesListed(1, 0, (SectionHook.FENTRY,), ("",), (362,), (170,), (171,))
+    (hook,) = listed(function("xa"), answer).hooks
+    assert (hook.works, hook.floor_ns, hook.call_ns) == (True, 362, None)
+
+
+def test_a_kernel_without_btf_is_the_reason_that_functions_have_no_hook() -> None:
+    answer = end(1, "no file", "target candidate search failed", ListingLack.TYPES)
+    reasons = {hook.reason for hook in listed(function("xa"), answer).hooks}
+    assert reasons == {"it needs the kernel's BTF"}
+
+
 @pytest.mark.parametrize("obstacle", [item for item in Obstacle if item != Obstacle.NONE])
 def test_each_obstacle_has_its_reason(obstacle: Obstacle) -> None:
     (place,) = listed(function("xa", 0, obstacle=obstacle), end(1)).places

@@ -240,11 +240,11 @@ static struct section_plan empty_plan(enum section_kind kind, enum section_hook 
 	    .begin = kind != SECTION_FUNCTION	 ? TRACEPOINT
 		     : hook == HOOK_KPROBE_EVENT ? NO_CALL_FUNCTION
 						 : EMPTY,
-	    .end = TRACEPOINT,
+	    .end = kind == SECTION_FUNCTION ? "" : TRACEPOINT,
 	    .cpu_limit = (uint16_t)(cpus < (long)WIRE_MOST_CPUS ? cpus : (long)WIRE_MOST_CPUS),
 	    .rows = ROWS,
 	    .is_empty = true,
-	    .config = {.tgid = (uint32_t)getpid()},
+	    .config = {.tgid = (uint32_t)getpid(), .return_pops = KERNEL_RETURN_POPS},
 	};
 }
 
@@ -257,7 +257,6 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 	plan.cpu_limit = section->plan.cpu_limit;
 	plan.counts_of = section;
 	plan.config.counter_count = section->plan.config.counter_count;
-	plan.config.return_pops = section->plan.config.return_pops;
 	*floor = (struct section_floor){0};
 	if (section->plan.kind == SECTION_USER)
 		return fail(text, EOPNOTSUPP,

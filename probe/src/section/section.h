@@ -25,6 +25,13 @@ struct section_arguments {
 	const char *conditions[SECTION_CONDITIONS];
 };
 
+/* return_pops of functions of the kernel: the call's return address is gone by then. */
+#if defined(__x86_64__)
+#define KERNEL_RETURN_POPS 8
+#else
+#define KERNEL_RETURN_POPS 0
+#endif
+
 /* What is timed, and how. Names are valid as long as the section. */
 struct section_plan {
 	enum section_kind kind;

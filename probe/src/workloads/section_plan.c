@@ -173,9 +173,6 @@ int section_plan_take(struct section_names *names, const struct wire_section *as
 		return fail(text, EINVAL, "no name of a function or tracepoint");
 	if (!wire_copy_text(asked->comm, config->comm, sizeof(config->comm)))
 		return fail(text, EINVAL, "no name of a thread");
-#if defined(__x86_64__)
-	/* The call's return address is gone by then. */
-	config->return_pops = 8;
-#endif
+	config->return_pops = KERNEL_RETURN_POPS;
 	return asked->kind == SECTION_TRACEPOINTS ? take_arguments(names, asked, plan, text) : 0;
 }

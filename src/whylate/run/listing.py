@@ -65,7 +65,7 @@ class ListedHook:
     """A hook, tried on the board on an empty section.
 
     reason: why it does not work there, else "". floor_ns: what an empty section takes by it, and
-    call_ns how much longer a call takes with it; None where it is not measured.
+    call_ns how much longer a call takes with it; None where that is not known.
     """
 
     name: str
@@ -247,7 +247,7 @@ def _hooks_of(end: PlacesListed) -> list[ListedHook]:
                 works=not text,
                 reason=reason,
                 floor_ns=floor_ns or None,
-                call_ns=with_ns - without_ns if with_ns and without_ns else None,
+                call_ns=with_ns - without_ns if with_ns > without_ns > 0 else None,
             )
         )
     return hooks
