@@ -16,7 +16,14 @@ from whylate.recording.samples import Activations
 from whylate.summary.model import SectionFigures, Summary
 from whylate.summary.summarize import summarize
 from whylate.wire.constants import ExecutionPart, SectionHook
-from whylate.wire.messages import Message, SectionFloor, SectionLock, SectionResult, SectionStarted
+from whylate.wire.messages import (
+    Message,
+    SectionFloor,
+    SectionLock,
+    SectionPath,
+    SectionResult,
+    SectionStarted,
+)
 
 ALL_PARTS = int(
     ExecutionPart.INTERRUPTED | ExecutionPart.SWITCHED | ExecutionPart.LOCK | ExecutionPart.FAULT
@@ -60,6 +67,17 @@ def lock(
     return SectionLock(address, name, flags, count, total_ns, longest_ns, callers)
 
 
+def path(
+    *callers: str, longer: int = 1, total_ns: int | None = None, longest_ns: int = 9_000,
+    control: int = 0, lost: int = 0, above_ns: int = 2_000,
+) -> SectionPath:  # fmt: skip
+    """Return executions that ended with the same callers, in the order of the message."""
+    if not longer:
+        longest_ns = 0
+    total_ns = longer * longest_ns if total_ns is None else total_ns
+    return SectionPath(above_ns, longer, total_ns, longest_ns, control, lost, callers)
+
+
 def floor(
     after: int = 0, floor_ns: int = 110, executions: int = 2_001, with_ns: int = 0,
     without_ns: int = 0, error: int = 0, text: str = "",
@@ -88,6 +106,7 @@ def recorded(
     ended: bool = True,
     function: str = "vfs_read",
     comm: str | None = None,
+    keep_above_ns: int | None = None,
 ) -> Example:
     """Return the recording of a run on CPU 0; account: one that closes, where it is not given."""
     made = executions() if ran is None else ran
@@ -96,7 +115,7 @@ def recorded(
     sent += [account or result(len(made))] if ended else []
     section_journal(
         directory, *sent, seen=[len(made)], started=started(parts, one_in), ended=ended,
-        function=function, comm=comm,
+        function=function, comm=comm, keep_above_ns=keep_above_ns,
     )  # fmt: skip
     finish(directory)
     recording = open_recording(directory)

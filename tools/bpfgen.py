@@ -46,6 +46,7 @@ PLACES = {
     "section_cpus": ("PLACE_MAP", "AT_SECTION_CPUS"),
     "section_owners": ("PLACE_MAP", "AT_SECTION_OWNERS"),
     "section_events": ("PLACE_MAP", "AT_SECTION_EVENTS"),
+    "section_paths": ("PLACE_MAP", "AT_SECTION_PATHS"),
     "wanted": ("PLACE_VALUE", "AT_SECTION_CONFIG"),
 }
 #: The kind of relocation of a call, and its instruction.

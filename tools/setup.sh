@@ -98,9 +98,10 @@ look_for_packages() {
 	need cpio have cpio
 	[ "$level" != dev ] || return 0
 	need rt-tests have cyclictest
-	# What the recorder is compared with; libbpf-tools has runqlat.
+	# What recorder and sections are compared with; libbpf-tools has runqlat and syscount.
 	need linux-perf have perf
 	need libbpf-tools have_at /usr/sbin/runqlat
+	need bpftrace have bpftrace
 }
 
 install_packages() {

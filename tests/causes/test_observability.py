@@ -12,7 +12,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from whylate.causes.observability import NEEDS, Observability, Observable, list_observability
+from whylate.causes.observability import (
+    EXECUTION_NEEDS,
+    NEEDS,
+    Observability,
+    Observable,
+    list_observability,
+)
 from whylate.causes.window.piece import Cause
 from whylate.recording.manifest import Fact, HookReport, RecorderReport, SourceReport, SymbolsReport
 from whylate.report.causes import unobservable_text
@@ -53,7 +59,9 @@ def without(board: Board, name: str, error: int) -> Board:
 def test_every_cause_has_its_needs() -> None:
     # What is left over, the thread's own way back and whylate's part need nothing but the recorder.
     rest = {Cause.RETURN, Cause.RECORDING, Cause.UNEXPLAINED, Cause.NOT_OBSERVED}
-    assert set(Cause) - set(NEEDS) == rest
+    of_executions = {Cause.ASLEEP, Cause.OWN}
+    assert set(Cause) - set(NEEDS) == rest | of_executions
+    assert set(EXECUTION_NEEDS) - set(NEEDS) == {Cause.ASLEEP}
 
 
 def test_functions_of_others_at_a_switch_are_told_with_what_they_hide() -> None:

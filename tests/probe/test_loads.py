@@ -27,6 +27,7 @@ TIME64 = ["-D_TIME_BITS=64", "-D_FILE_OFFSET_BITS=64"]
 BUSY = "while :; do :; done"
 KINDS: dict[str, list[str]] = {
     "memory": [],
+    "code": [],
     "switch": [],
     "net": [],
     "fork": [],
@@ -246,6 +247,27 @@ def test_children_die_with_a_load_that_is_killed_alone(driver: str, kind: str) -
         os.kill(pid, signal.SIGKILL)
         assert until(lambda: not group_members(pid), 3.0), group_members(pid)
         assert not processes_named(f"sleep\0{mark}")
+        running.communicate()
+
+
+def test_code_is_run_on_every_cpu_and_is_never_writable_as_well(driver: str) -> None:
+    with subprocess.Popen([driver, "code", "4"], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        pid = int(running.stdout.readline().split()[1])
+
+        def places() -> set[str]:
+            lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+            sizes = [(line.split()[1], line.split()[0].split("-")) for line in lines]
+            return {way for way, (low, high) in sizes if int(high, 16) - int(low, 16) == 8 << 20}
+
+        def cpus() -> set[str]:
+            status = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
+            return set(re.findall(r"Cpus_allowed_list:\s+(\S+)\n", "".join(status)))
+
+        everywhere = {str(cpu) for cpu in os.sched_getaffinity(0)}
+        assert until(lambda: "r-xp" in places() and everywhere <= cpus())
+        assert "rwxp" not in places()
+        os.kill(pid, signal.SIGKILL)
         running.communicate()
 
 

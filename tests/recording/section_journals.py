@@ -93,11 +93,14 @@ def section_journal(
     ended: bool = True,
     function: str = "vfs_read",
     comm: str | None = None,
+    keep_above_ns: int | None = None,
 ) -> Path:
     """Write the journal of a second's run; seen, dropped: what the probe counted on each CPU."""
     begun = opening(None)
     place = KernelFunction(function)
-    workload = Section(duration_ns=SECOND, recorder=None, place=place, comm=comm)
+    workload = Section(
+        duration_ns=SECOND, recorder=None, place=place, comm=comm, keep_above_ns=keep_above_ns
+    )
     plan = replace(begun.plan, workload=workload, cpus=list(range(len(seen))))
     sent: list[Message] = [started] if started is not None else []
     sent += [CpuStarted(cpu, 0, 0, 0, START, START + SECOND, 0) for cpu in range(len(seen))]

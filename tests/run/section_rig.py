@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -202,7 +201,7 @@ def _timed(messages: Sequence[Message]) -> Timed:
         if isinstance(message, Executions):
             decoded = decode_executions(message, starts[0].start_ns)
             assert decoded.threads.parts is not None
-            parts: tuple[NDArray[Any], ...]
+            parts: tuple[NDArray[np.generic], ...]
             parts = (decoded.threads.pid, decoded.threads.due_ns, decoded.rows.latency_ns,
                      decoded.threads.parts[:, 0], np.full(message.count, message.cpu),
                      decoded.flags & int(ExecutionFlag.MOVED))  # fmt: skip

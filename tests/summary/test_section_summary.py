@@ -135,6 +135,10 @@ def test_a_run_that_broke_off_has_classes_and_no_account(tmp_path: Path) -> None
         ({"left": 100}, ["100 executions (20 %) were left without a return that was seen"]),
         ({"too_deep": 1_600}, ["1,600 executions (80 %) were within too many others"]),
         ({"no_room": 400}, ["400 executions (50 %) came while too many threads were in"]),
+        ({"left": 1}, ["1 execution (0.25 %) was left without a return that was seen: how"]),
+        ({"too_deep": 1}, ["1 execution (0.25 %) was within too many others of its thread: how"]),
+        ({"no_room": 1}, ["1 execution (0.25 %) came while too many threads were in the section:"]),
+        ({"missed": 1}, ["The kernel did not run a hook once, as where"]),
         ({"missed": 1_234}, ["The kernel did not run a hook 1,234 times"]),
         (
             {"left": 200, "too_deep": 200, "no_room": 200, "missed": 7},

@@ -78,11 +78,17 @@ void flight_report_started(const struct flight *flight);
  */
 void flight_gather(struct flight *flight);
 
-/* flight_send_window - send a window, unless the rate limit or a slow host forbids it. before: the
- * preceding stage, where the sums of this one begin; NULL. */
-void flight_send_window(struct flight *flight, const struct flight_subject *subject,
+/* flight_send_window - send a window, unless the rate limit or a slow host forbids it; returns
+ * whether it was sent. before: the preceding stage, where the sums of this one begin; NULL. */
+bool flight_send_window(struct flight *flight, const struct flight_subject *subject,
 			enum window_reason reason, const struct recorder_stage *stage,
 			const struct recorder_stage *before);
+
+/* flight_send_travels - after a window, where its thread left that CPU meanwhile: send what other
+ * CPUs did on which it ran, or was woken, of each of them until the last such event. first: where
+ * it was first. */
+void flight_send_travels(struct flight *flight, const struct flight_subject *subject,
+			 uint16_t first);
 
 /* flight_looked_at - release what was held of a CPU until before_ns, and publish the threshold */
 void flight_looked_at(struct flight *flight, struct recorder_cpu *recorded, uint64_t held,

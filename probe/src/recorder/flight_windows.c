@@ -15,6 +15,8 @@
 /* Room in the link that a window needs: it must not delay the samples, which are smaller and more
  * important. */
 #define WINDOW_ROOM (64u * 1024)
+/* CPUs that are searched for a thread that left its own: each takes a copy of its events. */
+#define TRAVELS_MOST 16u
 
 /* may_copy_window - whether the rate allows one more window now */
 static bool may_copy_window(struct flight *flight, uint64_t now_ns)
@@ -84,7 +86,7 @@ static void send_other(struct flight *flight, uint16_t cpu, uint64_t until_ns)
 	flight->window->run_ns = run_ns;
 }
 
-void flight_send_window(struct flight *flight, const struct flight_subject *subject,
+bool flight_send_window(struct flight *flight, const struct flight_subject *subject,
 			enum window_reason reason, const struct recorder_stage *stage,
 			const struct recorder_stage *before)
 {
@@ -95,7 +97,7 @@ void flight_send_window(struct flight *flight, const struct flight_subject *subj
 	if (reason != REASON_STOP && (!sender_has_room(flight->sender, WINDOW_ROOM) ||
 				      !may_copy_window(flight, clock_ns()))) {
 		flight->rate_limited += reason == REASON_LATE;
-		return;
+		return false;
 	}
 	window->due_ns = subject->due_ns;
 	window->run_ns = subject->run_ns;
@@ -120,4 +122,57 @@ void flight_send_window(struct flight *flight, const struct flight_subject *subj
 	    stage->waking_cpu != subject->cpu)
 		send_other(flight, (uint16_t)stage->waking_cpu, stage->waking_ns);
 	flight->windows++;
+	return true;
+}
+
+/* ---------------------------------------------------------------- threads that travel */
+
+/* is_of - whether an event tells where a thread is */
+static bool is_of(const struct recorder_event *event, uint32_t tid)
+{
+	if (event->kind == EVENT_SWITCH && event->d == tid)
+		return true;
+	return event->c == tid && (event->kind == EVENT_SWITCH || event->kind == EVENT_WAKING ||
+				   event->kind == EVENT_MIGRATE);
+}
+
+/* last_of - return one beyond the last event in a window that tells where a thread is; 0: none does
+ */
+static size_t last_of(const struct window *window, uint32_t tid)
+{
+	for (size_t i = window->count; i > 0; i--) {
+		const struct recorder_event *event = &window->events[i - 1];
+
+		if (event->time_ns > window->due_ns && event->time_ns <= window->run_ns &&
+		    is_of(event, tid))
+			return i;
+	}
+	return 0;
+}
+
+/* send_travel - send what happened on another CPU until the last event of the thread there */
+static void send_travel(struct flight *flight, const struct flight_subject *subject, uint16_t cpu)
+{
+	struct window *window = flight->window;
+
+	if (cpu == subject->cpu || cpu >= flight->recorder.cpu_limit || !flight->recorder.cpus[cpu])
+		return;
+	window_copy(window, &flight->recorder, cpu);
+	window->count = last_of(window, subject->tid);
+	send_events(flight, cpu);
+}
+
+void flight_send_travels(struct flight *flight, const struct flight_subject *subject,
+			 uint16_t first)
+{
+	uint16_t searched = 1;
+
+	if (first == subject->cpu && !last_of(flight->window, subject->tid))
+		return;
+	send_travel(flight, subject, first);
+	for (uint16_t cpu = 0; cpu < flight->recorder.cpu_limit && searched < TRAVELS_MOST; cpu++)
+		if (cpu != first && cpu != subject->cpu && flight->recorder.cpus[cpu]) {
+			send_travel(flight, subject, cpu);
+			searched++;
+		}
 }

@@ -23,6 +23,8 @@
 /* How long a program that was preempted is awaited: so often so long. */
 #define SETTLE_NS   1000000
 #define SETTLE_MOST 100
+/* With fewer executions their median is not known. */
+#define MEDIAN_LEAST 20u
 /* Reasons why hooks were refused, one behind the other. */
 #define REASONS_ROOM 600
 
@@ -56,6 +58,21 @@ static int map_memory(const char *name, uint64_t element, uint32_t count, void *
 	return -1;
 }
 
+/* make_paths - create the map of call paths, with which programs are linked in any case; returns
+ * its descriptor, or -1 with errno */
+static int make_paths(struct section *section)
+{
+	void *memory = NULL;
+	int map;
+
+	if (!section->plan.config.keeps_paths)
+		return bpf_map_create(BPF_MAP_TYPE_ARRAY, "wl_section_pth", sizeof(uint64_t), 1, 0);
+	map = map_memory("wl_section_pth", sizeof(struct section_paths), section->plan.cpu_limit,
+			 &memory);
+	section->paths = memory;
+	return map;
+}
+
 static int make_maps(struct section *section)
 {
 	const struct section_plan *plan = &section->plan;
@@ -81,6 +98,9 @@ static int make_maps(struct section *section)
 	    bpf_map_constants("wl_section_conf", &plan->config, sizeof(plan->config));
 	if (at[AT_SECTION_CONFIG] < 0)
 		return errno;
+	at[AT_SECTION_PATHS] = make_paths(section);
+	if (at[AT_SECTION_PATHS] < 0)
+		return errno;
 	/* Programs are linked with it where nothing is counted, too. */
 	if (plan->counts_of)
 		at[AT_SECTION_EVENTS] =
@@ -93,6 +113,57 @@ static int make_maps(struct section *section)
 	return at[AT_SECTION_EVENTS] < 0 ? errno : 0;
 }
 
+/* attach_links - attach a program at all its places; returns 0, or an errno with the text */
+static int attach_links(struct section *section, bool at_end, char *text)
+{
+	const struct section_method *hook = section->hook;
+	struct section_links *links = at_end ? &section->end_links : &section->begin_links;
+	size_t count = hook->count ? hook->count(section, at_end) : 1;
+
+	while (links->count < count) {
+		int link = hook->attach(section, at_end, links->count);
+
+		if (link < 0)
+			return fail(text, errno, "%s: %s",
+				    at_end && *section->plan.end ? section->plan.end
+								 : section->plan.begin,
+				    strerror(errno));
+		links->at[links->count++] = link;
+	}
+	return 0;
+}
+
+static void close_links(struct section_links *links)
+{
+	while (links->count)
+		close(links->at[--links->count]);
+}
+
+/* set_closed - let executions begin on all CPUs, or none any more */
+static void set_closed(struct section *section, uint64_t is_closed)
+{
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
+		__atomic_store_n(&section_cpu_at(section, i)->is_closed, is_closed,
+				 __ATOMIC_RELAXED);
+}
+
+/* attach_hook - attach the programs; until section_attach() nothing begins: the kernel may take
+ * long between the two */
+static int attach_hook(struct section *section, char *text)
+{
+	int error = 0;
+
+	set_closed(section, 1);
+	/* Ends first. But programs at one tracepoint run in the order in which they came. */
+	if (section->plan.is_empty && section->plan.kind == SECTION_TRACEPOINTS)
+		error = attach_links(section, false, text);
+	if (!error)
+		error = attach_links(section, true, text);
+	if (!error)
+		error = attach_links(section, false, text);
+	return error;
+}
+
 static void unload(struct section *section)
 {
 	section_detach(section);
@@ -100,20 +171,22 @@ static void unload(struct section *section)
 	close_fd(&section->end_program);
 }
 
-/* try_hook - load the programs for a hook, and attach them once */
+/*
+ * try_hook - load the programs for a hook, and attach them: it works where that does
+ *
+ * They stay attached, since to detach takes long, but nothing begins yet. Those of an empty section
+ * are not attached: its hook is one that works.
+ */
 static int try_hook(struct section *section, const struct section_method *hook, char *text)
 {
 	int error;
 
 	section->hook = hook;
 	error = hook->load(section, text);
+	if (!error && !section->plan.is_empty)
+		error = attach_hook(section, text);
 	if (!error)
-		error = section_attach(section, text);
-	section_detach(section);
-	if (!error) {
-		section_forget(section);
 		return 0;
-	}
 	unload(section);
 	section->hook = NULL;
 	return error;
@@ -183,7 +256,8 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 		    .at = {[AT_SECTION_CPUS] = -1,
 			   [AT_SECTION_OWNERS] = -1,
 			   [AT_SECTION_CONFIG] = -1,
-			   [AT_SECTION_EVENTS] = -1}},
+			   [AT_SECTION_EVENTS] = -1,
+			   [AT_SECTION_PATHS] = -1}},
 	    .begin_program = -1,
 	    .end_program = -1,
 	    .user = {.fd = -1},
@@ -212,56 +286,14 @@ int section_count(const struct section *section, uint16_t cpu, uint32_t number, 
 			   cpu * WIRE_MOST_EXECUTION_COUNTS + number, (uint32_t)event);
 }
 
-/* attach_links - attach a program at all its places; returns 0, or an errno with the text */
-static int attach_links(struct section *section, bool at_end, char *text)
-{
-	const struct section_method *hook = section->hook;
-	struct section_links *links = at_end ? &section->end_links : &section->begin_links;
-	size_t count = hook->count ? hook->count(section, at_end) : 1;
-
-	while (links->count < count) {
-		int link = hook->attach(section, at_end, links->count);
-
-		if (link < 0)
-			return fail(text, errno, "%s: %s",
-				    at_end && *section->plan.end ? section->plan.end
-								 : section->plan.begin,
-				    strerror(errno));
-		links->at[links->count++] = link;
-	}
-	return 0;
-}
-
-static void close_links(struct section_links *links)
-{
-	while (links->count)
-		close(links->at[--links->count]);
-}
-
-/* set_closed - let executions begin on all CPUs, or none any more */
-static void set_closed(struct section *section, uint64_t is_closed)
-{
-	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
-		__atomic_store_n(&section_cpu_at(section, i)->is_closed, is_closed,
-				 __ATOMIC_RELAXED);
-}
-
 int section_attach(struct section *section, char *text)
 {
-	int error = 0;
+	int error;
 
 	if (section->tracing)
 		return tracing_attach(section, text);
-	/* The kernel may take long between the two: until both are there nothing is counted. */
-	set_closed(section, 1);
 	parts_attach(&section->parts);
-	/* Ends first. But programs at one tracepoint run in the order in which they came. */
-	if (section->plan.is_empty && section->plan.kind == SECTION_TRACEPOINTS)
-		error = attach_links(section, false, text);
-	if (!error)
-		error = attach_links(section, true, text);
-	if (!error)
-		error = attach_links(section, false, text);
+	error = attach_hook(section, text);
 	if (!error)
 		set_closed(section, 0);
 	return error;
@@ -317,11 +349,14 @@ void section_forget(struct section *section)
 {
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
 		struct section_cpu *cpu = section_cpu_at(section, i);
-		uint64_t one_in = cpu->one_in, above_ns = cpu->above_ns;
+		uint64_t one_in = cpu->one_in, above_ns = cpu->above_ns, longer_ns = cpu->longer_ns;
 
 		memset(cpu, 0, sizeof(*cpu));
 		cpu->one_in = one_in;
 		cpu->above_ns = above_ns;
+		cpu->longer_ns = longer_ns;
+		if (section->paths)
+			memset(&section->paths[i], 0, sizeof(section->paths[i]));
 	}
 	if (section->tracing)
 		tracing_forget(section);
@@ -359,6 +394,25 @@ static uint64_t missed_runs(int program)
 
 	bpf_program_info(program, &info);
 	return info.recursion_misses;
+}
+
+uint64_t section_longer_ns(const struct section *section)
+{
+	uint64_t counts[WIRE_WAIT_BINS] = {0}, returned = 0, below = 0;
+	uint32_t bin = 0;
+
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
+		for (size_t each = 0; each < WIRE_WAIT_BINS; each++) {
+			counts[each] += section_cpu_at(section, i)->bins[each];
+			returned += section_cpu_at(section, i)->bins[each];
+		}
+	if (returned < MEDIAN_LEAST)
+		return 0;
+	while (2 * (below + counts[bin]) < returned)
+		below += counts[bin++];
+	/* Where the next bin begins: see block waits of the wire. */
+	bin++;
+	return 2 * (bin < 16 ? bin : (uint64_t)(16 + bin % 16) << (bin / 16 - 1));
 }
 
 void section_account(const struct section *section, struct section_account *account)
@@ -408,7 +462,12 @@ void section_close(struct section *section)
 		munmap(section->owners, mapped_size(sizeof(*section->owners), SECTION_OWNERS));
 	section->cpus = NULL;
 	section->owners = NULL;
+	if (section->paths)
+		munmap(section->paths,
+		       mapped_size(sizeof(*section->paths), section->plan.cpu_limit));
+	section->paths = NULL;
 	close_fd(&at[AT_SECTION_EVENTS]);
+	close_fd(&at[AT_SECTION_PATHS]);
 	close_fd(&at[AT_SECTION_CONFIG]);
 	close_fd(&at[AT_SECTION_OWNERS]);
 	close_fd(&at[AT_SECTION_CPUS]);

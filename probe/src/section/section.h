@@ -64,6 +64,7 @@ struct section {
 	size_t element;
 	char *cpus; /* mapped */
 	struct section_owner *owners;
+	struct section_paths *paths; /* by CPU number; NULL: none is kept */
 };
 
 /* What became of all executions. */
@@ -78,8 +79,8 @@ struct section_account {
 	uint64_t missed;
 };
 
-/* section_open - load the programs for the first hook that this kernel permits, and try it once;
- * returns 0, or an errno with the text */
+/* section_open - load the programs for the first hook that this kernel permits, and attach them, so
+ * that it is known to work; nothing is timed yet. Returns 0, or an errno with the text. */
 int section_open(struct section *section, const struct section_plan *plan, char *text);
 
 /* section_count - let executions on that CPU read this counter at their marks, as the number-th of
@@ -109,6 +110,10 @@ uint64_t section_lost(const struct section *section);
 struct section_cpu *section_cpu_at(const struct section *section, uint16_t cpu);
 const struct section_row *section_row_at(const struct section *section, uint16_t cpu,
 					 uint64_t number);
+
+/* section_longer_ns - twice the median of the executions that have returned, as an upper bound; 0:
+ * there were too few to know it */
+uint64_t section_longer_ns(const struct section *section);
 
 /* section_account - add up what became of all executions; once detached it is exact */
 void section_account(const struct section *section, struct section_account *account);

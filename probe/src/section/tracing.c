@@ -230,6 +230,8 @@ static int check(const struct section *section, char *text)
 
 	if (config->counter_count)
 		return fail(text, EOPNOTSUPP, "events are counted by BPF programs only");
+	if (config->keeps_paths)
+		return fail(text, EOPNOTSUPP, "call paths are walked by BPF programs only");
 	if (config->keeps_locks)
 		return fail(text, EOPNOTSUPP, "waits for locks are told by BPF programs only");
 	if (config->tgid && !section->plan.is_empty)

@@ -76,6 +76,8 @@
 #define WIRE_KEPT_OUTPUT 65536u
 /* The largest tail of which windows are recorded, in millionths. */
 #define WIRE_MOST_TAIL_PPM 500000u
+/* Late executions of a section whose windows are recorded in a second. */
+#define WIRE_LATE_PER_S 50u
 /* Blocks of a workload in which the recorder is detached. */
 #define WIRE_MOST_DETACHED 1024u
 /* A stage that takes longer gets a stack; or half the threshold, where that is less. */
@@ -92,6 +94,8 @@
 #define WIRE_LONGEST_PLACE 1023u
 /* Groups of waits for locks that have the same callers. */
 #define WIRE_MOST_LOCK_GROUPS 256u
+/* Groups of executions that ended with the same callers. */
+#define WIRE_MOST_PATH_GROUPS 512u
 /* Conditions on the beginning of a section. */
 #define WIRE_MOST_CONDITIONS 4u
 /* Events that are counted of each execution of a section. */
@@ -162,6 +166,13 @@ enum section_hook {
 	HOOK_KPROBE_EVENT = 5,
 	HOOK_TRACE_EVENT = 6,
 	HOOK_COUNT = 7,
+};
+
+/* What is kept in groups by callers: waits for locks, call paths of longer executions. */
+enum section_groups {
+	GROUPS_LOCKS = 1,
+	GROUPS_PATHS = 2,
+	GROUPS_COUNT = 3,
 };
 
 /* Of an execution that is kept: drawn, and not only for its duration; ended on another CPU. */
@@ -363,6 +374,7 @@ enum recorder_kind {
 /* X(name, unit, doc) for each kind of load. */
 #define WIRE_LOADS(X)                                                                              \
 	X(memory, "bytes", "copies memory far beyond the caches")                                  \
+	X(code, "calls", "runs through code far beyond the instruction cache")                     \
 	X(switch, "switches", "many threads hand tokens round a ring")                             \
 	X(net, "bytes", "TCP streams and small TCP and UDP packets over loopback")                 \
 	X(fork, "forks", "short-lived processes, one after another")                               \

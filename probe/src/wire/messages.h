@@ -59,6 +59,7 @@ enum wire_kind {
 	WIRE_SECTION_STARTED = 126,
 	WIRE_SECTION_FLOOR = 130,
 	WIRE_SECTION_LOCK = 131,
+	WIRE_SECTION_PATH = 136,
 	WIRE_EXECUTIONS = 127,
 	WIRE_EXECUTION_BINS = 128,
 	WIRE_SECTION_RESULT = 129,
@@ -545,6 +546,17 @@ struct wire_section_lock {
 	uint64_t count;
 	uint64_t total_ns;
 	uint64_t longest_ns;
+	struct wire_list callers;
+};
+
+/* section_path - Executions of a section that ended with the same callers, the innermost first. */
+struct wire_section_path {
+	uint64_t above_ns;
+	uint64_t longer;
+	uint64_t total_ns;
+	uint64_t longest_ns;
+	uint64_t control;
+	uint64_t lost;
 	struct wire_list callers;
 };
 

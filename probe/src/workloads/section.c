@@ -14,6 +14,8 @@
 
 #include "activations/bins.h"
 #include "activations/lock_groups.h"
+#include "activations/path_groups.h"
+#include "activations/section_windows.h"
 #include "activations/thread_names.h"
 #include "benchmark/counters.h"
 #include "clock.h"
@@ -48,6 +50,11 @@
 /* With more on one CPU its hooks would take most of the CPU. */
 #define MOST_PER_S 4000000u
 
+/* About so many executions that are not longer have a call path, all CPUs together, and more where
+ * that would be fewer than one of CONTROL_ONE_IN_MOST. */
+#define CONTROLS	    4096u
+#define CONTROL_ONE_IN_MOST 64u
+
 /* How long the ends of executions that began before the end are awaited. */
 #define LAST_NS (100 * NS_PER_MS)
 
@@ -74,9 +81,11 @@ struct section_workload {
 	struct section_counters counters;
 	struct section_names names;
 	struct section_reader *readers; /* by CPU number */
+	struct section_windows windows;
 	struct thread_names threads;
 	struct lock_groups locks;
 	uint64_t locks_lost;
+	struct path_groups paths;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t shipped_ns;
@@ -180,9 +189,12 @@ static bool read_cpu(struct section_workload *workload, uint16_t number)
 			reader->dropped++;
 			continue;
 		}
+		if (!section_windows_are_gathered(&workload->windows, &row) && !workload->ending)
+			return true;
 		if (!sender_has_room(workload->sender, BLOCKS_ROOM))
 			return false;
 		put(workload, number, reader->next, &row);
+		section_windows_examine(&workload->windows, number, reader->next, &row);
 		thread_names_send(&workload->threads, workload->sender, row.pid);
 		reader->seen++;
 	}
@@ -210,6 +222,26 @@ static void read_locks(struct section_workload *workload, uint16_t number)
 	}
 }
 
+/* read_paths - add a CPU's call paths to their groups */
+static void read_paths(struct section_workload *workload, uint16_t number)
+{
+	struct section_paths *paths =
+	    workload->section.paths ? &workload->section.paths[number] : NULL;
+	uint64_t written = paths ? __atomic_load_n(&paths->written, __ATOMIC_ACQUIRE) : 0;
+
+	for (; paths && paths->read < written;) {
+		const struct section_path *path = &paths->paths[paths->read % SECTION_PATHS];
+
+		/* It is being written; at the end whoever did is gone. */
+		if (__atomic_load_n(&path->number, __ATOMIC_ACQUIRE) == paths->read + 1)
+			path_groups_add(&workload->paths, path);
+		else if (!workload->ending)
+			return;
+		/* Its place is free once it was read. */
+		__atomic_store_n(&paths->read, paths->read + 1, __ATOMIC_RELEASE);
+	}
+}
+
 /* ---------------------------------------------------------------- start */
 
 /* release - give back what open_section() took */
@@ -218,6 +250,7 @@ static void release(struct section_workload *workload)
 	section_close(&workload->section);
 	section_counters_close(&workload->counters);
 	lock_groups_close(&workload->locks);
+	path_groups_close(&workload->paths);
 	free(workload->readers);
 }
 
@@ -232,6 +265,18 @@ static void wait_gathering(struct section *section, uint64_t until_ns)
 	}
 }
 
+/* set_controls - choose how many of the executions that are not longer have a call path; per_s: of
+ * those that are drawn */
+static void set_controls(const struct section *section, uint64_t per_s, uint64_t duration_ns)
+{
+	uint64_t one_in = per_s * (duration_ns / NS_PER_MS) / 1000 / CONTROLS;
+
+	if (one_in > CONTROL_ONE_IN_MOST)
+		one_in = CONTROL_ONE_IN_MOST;
+	for (uint16_t i = 0; section->paths && i < section->plan.cpu_limit; i++)
+		section->paths[i].control_one_in = one_in ? one_in : 1;
+}
+
 /*
  * try_rate - count executions for a while, and choose how many are kept; returns 0, or an errno
  * with the text
@@ -243,7 +288,7 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 {
 	struct section *section = &workload->section;
 	struct section_account account;
-	uint64_t began_ns, per_s, most = 0;
+	uint64_t began_ns, per_s, longer_ns, most = 0;
 	uint32_t one_in = asked->one_in ? asked->one_in : 1;
 	int error;
 
@@ -251,6 +296,7 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 		/* None is kept, and nothing is read. */
 		section_cpu_at(section, i)->one_in = WIRE_MOST_ONE_IN;
 		section_cpu_at(section, i)->above_ns = 0;
+		section_cpu_at(section, i)->longer_ns = 0;
 	}
 	error = section_attach(section, text);
 	if (error)
@@ -281,11 +327,14 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 			    per_s);
 	while (!asked->one_in && per_s / one_in > KEPT_PER_S && one_in < WIRE_MOST_ONE_IN)
 		one_in *= 2;
+	longer_ns = asked->above_ns ? asked->above_ns : section_longer_ns(section);
 	section_forget(section);
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
 		section_cpu_at(section, i)->one_in = one_in;
 		section_cpu_at(section, i)->above_ns = asked->above_ns;
+		section_cpu_at(section, i)->longer_ns = longer_ns;
 	}
+	set_controls(section, per_s / one_in, asked->duration_ns);
 	started->one_in = one_in;
 	started->hook = (uint8_t)section_hook_kind(section);
 	return 0;
@@ -314,7 +363,8 @@ static int open_section(struct section_workload *workload, const struct wire_sec
 	if (error)
 		return error;
 	workload->readers = calloc(plan.cpu_limit, sizeof(*workload->readers));
-	error = workload->readers && lock_groups_open(&workload->locks)
+	error = workload->readers && lock_groups_open(&workload->locks) &&
+			path_groups_open(&workload->paths, asked->kind == SECTION_USER)
 		    ? section_counters_open(&workload->counters, &workload->section, set, text)
 		    : fail(text, ENOMEM, "no memory for rows");
 	if (!error)
@@ -366,9 +416,13 @@ static int start(struct workload *workload, const union wire_command *command)
 	SEND(sender, section_started, SECTION_STARTED, .hook = started.hook,
 	     .one_in = started.one_in, .parts = state->section.parts.observed,
 	     .tried_ns = started.tried_ns, .tried = started.tried);
+	/* Its programs come before those of the section, at the same tracepoints too. */
+	section_windows_start(&state->windows, workload->context.flight,
+			      started.tried * NS_PER_S / started.tried_ns / started.one_in);
 	send_floor(state, false);
 	error = section_attach(&state->section, workload->text);
 	if (error) {
+		section_windows_end(&state->windows);
 		release(state);
 		sender_unspool(sender);
 		free(state);
@@ -413,6 +467,20 @@ static void send_results(struct section_workload *workload)
 		     .seen = workload->readers[i].seen, .dropped = workload->readers[i].dropped);
 }
 
+/* send_paths - send the groups of call paths, where they were asked for */
+static void send_paths(struct section_workload *workload)
+{
+	const struct section *section = &workload->section;
+	uint64_t lost = 0;
+
+	if (!section->paths)
+		return;
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
+		lost += section->paths[i].lost;
+	path_groups_send(&workload->paths, section_cpu_at(section, 0)->longer_ns, lost,
+			 workload->sender);
+}
+
 static void end(struct section_workload *workload)
 {
 	thread_schedule(SCHED_OTHER, 0);
@@ -420,6 +488,7 @@ static void end(struct section_workload *workload)
 	for (uint16_t i = 0; i < workload->section.plan.cpu_limit; i++)
 		ship_block(workload, i);
 	sender_unspool(workload->sender);
+	section_windows_end(&workload->windows);
 	lock_groups_send(&workload->locks, workload->sender);
 	if (workload->locks_lost)
 		send_note(workload->sender, "locks",
@@ -427,6 +496,7 @@ static void end(struct section_workload *workload)
 			  " waits for locks were overwritten before they were read: they "
 			  "are in no line of the table",
 			  workload->locks_lost);
+	send_paths(workload);
 	if (section_lost(&workload->section))
 		send_note(workload->sender, "section",
 			  "%" PRIu64
@@ -444,6 +514,7 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 	struct section_workload *state = workload->state;
 	bool all, ship = now_ns - state->shipped_ns >= SHIP_NS;
 
+	section_windows_gather(&state->windows);
 	if (now_ns >= state->end_ns)
 		section_close_entries(&state->section);
 	if (now_ns >= state->end_ns + LAST_NS && !state->ending) {
@@ -455,6 +526,7 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++) {
 		all &= read_cpu(state, i);
 		read_locks(state, i);
+		read_paths(state, i);
 		if (ship)
 			ship_block(state, i);
 	}
@@ -479,7 +551,10 @@ static int wait_ms(const struct workload *workload)
 {
 	const struct section_workload *state = workload->state;
 
-	return state->is_behind ? 0 : LOOK_MS;
+	if (state->is_behind)
+		return 0;
+	/* Events of the recorder may be overwritten sooner than rows. */
+	return workload->context.flight->recording ? workload_look_ms(workload) : LOOK_MS;
 }
 
 const struct workload_ops workload_section = {

@@ -13,6 +13,8 @@
 #define ROWS_MOST  (1u << 15)
 #define ROWS_LEAST (1u << 11)
 #define BYTES_MOST ((uint64_t)64 << 20)
+/* linux/bpf.h: BPF_F_USER_STACK */
+#define USER_STACK 0x100u
 /* is_plain - whether a name is one that the kernel gives: a function or SYSTEM:TRACEPOINT */
 static bool is_plain(const char *name)
 {
@@ -160,7 +162,9 @@ int section_plan_take(struct section_names *names, const struct wire_section *as
 	    .config = {.tgid = asked->pid,
 		       .key = asked->key,
 		       .has_comm = asked->comm.length > 0,
-		       .keeps_locks = asked->locks},
+		       .keeps_locks = (asked->locks & GROUPS_LOCKS) != 0,
+		       .keeps_paths = (asked->locks & GROUPS_PATHS) != 0,
+		       .path_flags = asked->kind == SECTION_USER ? USER_STACK : 0},
 	};
 	while (plan->rows > ROWS_LEAST &&
 	       plan->rows * sizeof(struct section_row) * plan->cpu_limit > BYTES_MOST)

@@ -16,6 +16,8 @@ from whylate.causes.episodes import (
 )
 from whylate.causes.families import Families, find_families
 from whylate.causes.observability import (
+    EXECUTION_NEEDS,
+    NEEDS,
     Observability,
     list_observability,
     untimed_switch_hooks,
@@ -29,6 +31,7 @@ from whylate.causes.population import (
 )
 from whylate.causes.thread_names import ThreadNames
 from whylate.causes.timing import Timing, find_timings
+from whylate.causes.window.executions import cut_execution
 from whylate.causes.window.piece import Cause
 from whylate.causes.window.pieces import cut_window, stack_after_ns
 from whylate.recording.events import Window
@@ -40,6 +43,7 @@ from whylate.stats.arrays import Bools, Int64s
 from whylate.stats.run.ordered import merge_ordered, sort_series
 from whylate.stats.run.values import Values
 from whylate.summary.facts import takes_turns
+from whylate.wire.constants import LATE_PER_S
 
 #: Late are the slowest of so many, unless a threshold was given.
 TAIL_OF = 1000
@@ -58,12 +62,13 @@ _IDLE_EXIT = re.compile(r"state(\d{1,2}) .*: (\d{1,9}) us, ")
 class TracedActivation:
     """A recorded activation: its breakdown and its window of events.
 
-    thread: of a watched program, which of its threads it was; None of another workload.
+    thread: of a watched program or an execution, which thread it was; None of another workload.
     """
 
     breakdown: Breakdown
     window: Window
     thread: str | None = None
+    is_execution: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class Answer:
     that were recorded as late and are not above a threshold that was asked for now: they are not
     among the control activations either, which the recorder drew from those that were not late.
     detached: late activations while the recorder was detached, by design: they are in no share.
+    counted, quantity: what a row is of, "activations" or "executions", and what is measured of it.
     observability: which causes could be named on the board. timings: when each significant cause
     acts.
     """
@@ -90,6 +96,13 @@ class Answer:
     detached: int = 0
     observability: tuple[Observability, ...] = ()
     timings: tuple[Timing, ...] = ()
+    counted: str = "activations"
+    quantity: str = "latency"
+
+    @property
+    def is_of_executions(self) -> bool:
+        """Whether rows are executions, which begin and end, and are never due."""
+        return self.counted == "executions"
 
 
 def explain_recording(
@@ -109,7 +122,17 @@ def explain_recording(
         answer = _explain_late(manifest, late, windows, threshold_ns, worst, wanted)
     else:
         answer = _explain_late(manifest, late, (), threshold_ns, worst)
-    return replace(answer, observability=tuple(list_observability(report, manifest.facts)))
+    needs = EXECUTION_NEEDS if manifest.plan.has_parts else NEEDS
+    observability = tuple(list_observability(report, manifest.facts, needs))
+    return _worded(replace(answer, observability=observability), manifest)
+
+
+def _worded(answer: Answer, manifest: Manifest) -> Answer:
+    """Return an answer with what its rows are of."""
+    plan = manifest.plan.activations
+    if plan is None:
+        return answer
+    return replace(answer, counted=plan.counted, quantity=plan.quantity)
 
 
 class _WantedWindows:
@@ -175,7 +198,7 @@ def explain(
     belongs to that one's episode and its time is not counted again.
     """
     late = _find_late(manifest, samples, threshold_ns)
-    return _explain_late(manifest, late, windows, threshold_ns, worst)
+    return _worded(_explain_late(manifest, late, windows, threshold_ns, worst), manifest)
 
 
 @dataclass(frozen=True)
@@ -224,7 +247,8 @@ def _explain_late(
         return Answer(limit, name, None, [], why_not, detached=those.detached)
     accounting = _Accounting(manifest)
     control: list[Breakdown] = []
-    slowest = _Worst(late.values(), worst)
+    alone = [[each] for each in late.values()] if manifest.plan.has_parts else None
+    slowest = _Worst(alone or group_overlapping(late.values()), worst)
     between = 0
     for window in windows:
         key = window.cpu, window.activation
@@ -247,7 +271,8 @@ def _explain_late(
     their = [named(corrected(activation.breakdown, usual)) for activation in examples]
     each = [named(corrected(activation, usual)) for activation in late.values()]
     control = [named(corrected(activation, usual)) for activation in control]
-    late_episodes = merge_episodes(each)
+    # Executions of various threads overlap while these sleep: each is its own.
+    late_episodes = each if manifest.plan.has_parts else merge_episodes(each)
     span = (
         min(account.start_ns for account in manifest.cpus),
         max(account.end_ns for account in manifest.cpus),
@@ -315,11 +340,11 @@ def unexplained_share(answer: Answer) -> tuple[float, float]:
 class _Worst:
     """Keeps the worst episodes: of each, the activation with the longest latency."""
 
-    def __init__(self, late: Iterable[Breakdown], most: int) -> None:
+    def __init__(self, episodes: Iterable[Sequence[Breakdown]], most: int) -> None:
         self._most = most
         self._episode = {
             (activation.cpu, activation.activation): number
-            for number, together in enumerate(group_overlapping(late))
+            for number, together in enumerate(episodes)
             for activation in together
         }
         self._kept: dict[int, TracedActivation] = {}
@@ -357,8 +382,23 @@ def _threshold(manifest: Manifest, seen: Values, asked: int | None) -> tuple[int
     ):
         return plan.stop_above_ns, "which ended the run"
     # So many may lie above it: the slowest thousandth, and at least one.
-    rank = seen.n - max(1, seen.n // TAIL_OF) - 1
-    return (seen.at(rank) if rank >= 0 else 0), "the slowest thousandth"
+    tail_of = _tail_of(manifest)
+    rank = seen.n - max(1, seen.n // tail_of) - 1
+    name = "the slowest thousandth" if tail_of == TAIL_OF else f"the slowest of {tail_of:,}"
+    return (seen.at(rank) if rank >= 0 else 0), name
+
+
+def _tail_of(manifest: Manifest) -> int:
+    """Return of how many activations the slowest is late.
+
+    Executions may come so fast that fewer than twice the slowest thousandth were recorded: by
+    their rate before the run, as the probe has it.
+    """
+    section = manifest.section
+    if section is None or not section.tried_ns:
+        return TAIL_OF
+    per_s = section.tried * 1_000_000_000 / section.tried_ns / max(section.one_in, 1)
+    return max(TAIL_OF, round(2 * per_s / LATE_PER_S))
 
 
 def _bounded(seen: Values, limit_ns: int, name: str) -> tuple[int, str]:
@@ -386,6 +426,7 @@ class _Accounting:
         self._idle_exit_ns = _idle_exits(manifest.facts)
         self._stacks_after_ns = stack_after_ns(plan.threshold_ns if plan is not None else None)
         self._takes_turns = takes_turns(manifest)
+        self._are_executions = manifest.plan.has_parts
         self._thread = _threads(manifest)
         self.threads = ThreadNames(manifest.tasks)
         # tracefs adds up what it reads: what its ring lost is in no sum.
@@ -399,7 +440,9 @@ class _Accounting:
             window = replace(window, sums=())
         marked = self.threads.marked(window)
         pieces = tuple(
-            cut_window(marked, self._idle_exit_ns, self._stacks_after_ns, self._untimed_hooks)
+            cut_execution(marked, self._untimed_hooks)
+            if self._are_executions
+            else cut_window(marked, self._idle_exit_ns, self._stacks_after_ns, self._untimed_hooks)
         )
         if self._takes_turns:
             pieces = tuple(
@@ -413,12 +456,14 @@ class _Accounting:
             window.latency_ns,
             recorded(pieces),
         )
-        return TracedActivation(breakdown, window, self._thread(window.pid))
+        return TracedActivation(
+            breakdown, window, self._thread(window.pid), is_execution=self._are_executions
+        )
 
 
 def _threads(manifest: Manifest) -> Callable[[int], str | None]:
-    """Return what names a thread of a watched program by its pid: "jackd/312"."""
-    if manifest.plan.target is None:
+    """Return what names a thread that is not the probe's by its pid: "jackd/312"."""
+    if manifest.plan.target is None and not manifest.plan.has_parts:
         return lambda _: None
     names = {thread.pid: thread.name for thread in manifest.threads}
     return lambda pid: f"{names[pid]}/{pid}" if pid in names else f"pid {pid}"
@@ -435,10 +480,10 @@ def _idle_exits(facts: Sequence[Fact]) -> dict[int, int]:
 
 def _why_not(manifest: Manifest, late: _Late) -> str | None:
     report = manifest.recorder
-    if manifest.section is not None:
+    if report is None and manifest.plan.has_parts:
         return (
-            "no windows are recorded of a section: whylate report has the classes of executions "
-            "that took longer"
+            "no windows were recorded of these executions: measure again with --recorder best; "
+            "whylate report has the classes of those that took longer"
         )
     if report is None:
         return (
@@ -453,5 +498,6 @@ def _why_not(manifest: Manifest, late: _Late) -> str | None:
             "longer, or with --no-detach"
         )
     if not late.by_key:
-        return "no activation was late: there is nothing to explain"
+        counted = manifest.plan.activations.counted if manifest.plan.activations else "activations"
+        return f"no {counted.removesuffix('s')} was late: there is nothing to explain"
     return None

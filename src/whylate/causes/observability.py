@@ -79,6 +79,19 @@ NEEDS: Mapping[Cause, Need] = {
     Cause.SCHEDULING: Need(_SCHED, "unexplained"),
 }
 
+#: Of executions: causes of a wakeup alone are none of theirs.
+EXECUTION_NEEDS: Mapping[Cause, Need] = {
+    **{
+        cause: NEEDS[cause]
+        for cause in (
+            Cause.INTERRUPT, Cause.SOFTIRQ, Cause.NMI, Cause.THREAD, Cause.LOCK, Cause.THROTTLING,
+            Cause.BANDWIDTH, Cause.DEADLINE, Cause.STOPPED, Cause.HOOK, Cause.SCHEDULING,
+        )
+    },
+    Cause.ASLEEP: Need(_SCHED, "not observed"),
+    Cause.STEAL: Need((), "own code, or what seemed to run"),
+}  # fmt: skip
+
 #: Entries that make an interrupt what is not one of a device.
 _X86_VECTORS = tuple(
     f"irq_vectors:{vector}_{end}"
@@ -106,19 +119,21 @@ def untimed_switch_hooks(report: RecorderReport | None) -> list[str]:
     return [hook.name for hook in hooks if hook.at == "sched_switch" and not hook.timed]
 
 
-def list_observability(report: RecorderReport | None, facts: Sequence[Fact]) -> list[Observability]:
+def list_observability(
+    report: RecorderReport | None, facts: Sequence[Fact], needs: Mapping[Cause, Need] = NEEDS
+) -> list[Observability]:
     """Return for each cause whether it can be named where a recorder reported that.
 
     facts: of the same board; those that are missing make nothing better. report None: there was
-    no recorder. Never raises on what a board reports.
+    no recorder. needs: of the causes to list. Never raises on what a board reports.
     """
     if report is None or report.engine is None:
         why = (report.refused if report is not None else None) or "nothing is recorded"
         return [
-            Observability(cause, Observable.NO, why, Cause.NOT_OBSERVED.value) for cause in NEEDS
+            Observability(cause, Observable.NO, why, Cause.NOT_OBSERVED.value) for cause in needs
         ]
     board = _Board(report, report.engine, {fact.name: fact.value for fact in facts})
-    return [board.sight(cause, need) for cause, need in NEEDS.items()]
+    return [board.sight(cause, need) for cause, need in needs.items()]
 
 
 class _Board:
@@ -139,7 +154,7 @@ class _Board:
         missing = missing or self._beyond_tracepoints(cause)
         if missing:
             return Observability(cause, Observable.NO, missing, need.counts_as)
-        partly = self._partly(cause)
+        partly = self._partly(cause, need)
         return (
             Observability(cause, Observable.PARTLY, *partly)
             if partly
@@ -199,9 +214,9 @@ class _Board:
             return "idle states that say how long leaving them takes"
         return ""
 
-    def _partly(self, cause: Cause) -> tuple[str, str] | None:
+    def _partly(self, cause: Cause, need: Need) -> tuple[str, str] | None:
         """Return what a part of a cause lacks, and what that part counts as."""
-        counts_as = NEEDS[cause].counts_as
+        counts_as = need.counts_as
         if cause is Cause.INTERRUPT:
             missing = self._without(_X86_VECTORS if self._machine in _X86 else _IPIS)
             return (missing, counts_as) if missing else None
@@ -221,7 +236,7 @@ class _Board:
             return "a raw spinlock's first waiter has no tracepoint", counts_as
         if cause is Cause.STEAL and not self._facts.get("steal_since_boot_s"):
             return "the host took nothing since boot, or does not say", counts_as
-        if NEEDS[cause].stack and not self._has_symbols:
+        if need.stack and not self._has_symbols:
             return "kernel symbols: where it was is not known", "the same, without a place"
         return None
 

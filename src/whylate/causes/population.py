@@ -26,10 +26,11 @@ OTHER = "other"
 RESOLUTION_NS = 1_000
 #: Pieces of these say nothing by their detail in a population.
 _WITHOUT_DETAIL = frozenset({Cause.UNEXPLAINED, Cause.SCHEDULING, Cause.THROTTLING})
-#: Never significant: not known, not the board's, or an activation's own way, of which no event says
-#: why it took longer than in control activations.
+#: Never significant: not known, not the board's, or an activation's own way and an execution's own
+#: code, of which no event says why it took longer than in control activations.
 _UNNAMED = frozenset({
-    Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.RECORDING, Cause.SCHEDULING, Cause.RETURN
+    Cause.UNEXPLAINED, Cause.NOT_OBSERVED, Cause.RECORDING, Cause.SCHEDULING, Cause.RETURN,
+    Cause.OWN,
 })  # fmt: skip
 
 Key = tuple[Cause, str]

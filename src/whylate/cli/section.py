@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,10 +13,14 @@ from whylate.cli.parameter_types import DURATION, REQUIREMENT
 from whylate.cli.report.latencies import show, show_several
 from whylate.cli.report.outcomes import show_single
 from whylate.cli.run_options import RunOptions, counters_option, make_runs, run_options
+from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import Section
 from whylate.run.workloads.section import parse_place
 from whylate.wire.constants import MOST_ONE_IN
+
+if TYPE_CHECKING:
+    from whylate.recording.workloads.activations import Engine
 
 _what = option_under(Heading.WHAT)
 _recording = option_under(Heading.RECORDING)
@@ -39,8 +44,19 @@ _recording = option_under(Heading.RECORDING)
 @_recording("--one-in", type=click.IntRange(1, MOST_ONE_IN), metavar="N",
             help="Keep one of N executions, drawn at random. All are counted.  "
             "[default: as many as can be kept]")  # fmt: skip
+@_recording("--keep-above", "keep_above_ns", type=DURATION, metavar="TIME",
+            help="Keep every execution that takes longer, drawn or not, apart from the "
+            "sample.")  # fmt: skip
 @_recording("--locks", is_flag=True,
             help="Tell waits for locks in the section by lock and callers.")  # fmt: skip
+@_recording("--recorder", "engine", type=click.Choice(["best", "bpf", "tracefs"]),
+            help="Record what runs during the longest executions, for `whylate explain`; best: by "
+            "bpf, else by tracefs.  [default: nothing is recorded]")  # fmt: skip
+@_recording("--threshold", "threshold_ns", type=DURATION, metavar="TIME",
+            help="Record executions longer than this.  [default with --recorder: the slowest of "
+            "500, at most 50 a second]")  # fmt: skip
+@_recording("--paths", is_flag=True,
+            help="Count the call paths of longer executions, and of some others.")  # fmt: skip
 @counters_option
 @_recording("--spool", is_flag=True, help="Keep all rows on the board until the end.")
 @run_options
@@ -53,8 +69,12 @@ def command(
     requirements: tuple[str, ...],
     hook: str,
     one_in: int | None,
+    engine: Engine | None,
+    threshold_ns: int | None,
+    keep_above_ns: int | None,
     counters: tuple[str, ...],
     locks: bool,
+    paths: bool,
     spool: bool,
     options: RunOptions,
 ) -> None:
@@ -96,9 +116,12 @@ def command(
         spool=spool,
         place=parse_place(section, hook),
         locks=locks,
+        paths=paths,
         comm=comm,
         pid=pid,
         one_in=one_in,
+        recorder=plan_recorder(engine, threshold_ns),
+        keep_above_ns=keep_above_ns,
         counters=[CounterPlan(name) for name in dict.fromkeys(counters)],
     )
     outcomes = make_runs(workload, options)
@@ -106,3 +129,12 @@ def command(
         show_run = partial(show, requirements=requirements, as_json=options.as_json)
         sys.exit(show_single(outcomes[0], show_run))
     sys.exit(show_several(outcomes, requirements, as_json=options.as_json))
+
+
+def plan_recorder(engine: Engine | None, threshold_ns: int | None) -> RecorderPlan | None:
+    """Return what is recorded of executions; None: nothing, neither option was given."""
+    if engine is None and threshold_ns is None:
+        return None
+    return RecorderPlan(
+        engine=engine or "best", threshold_ns=threshold_ns, tail_ppm=0, control_every=0
+    )

@@ -49,7 +49,11 @@ class JournalDecoder:
     """Collects what a journal that begins with `opening` holds."""
 
     def __init__(
-        self, opening: Opening, sink: Sink | None, recorder: WindowAssembler | None
+        self,
+        opening: Opening,
+        sink: Sink | None,
+        recorder: WindowAssembler | None,
+        longer: Sink | None = None,
     ) -> None:
         plan = opening.plan
         self.opening = opening
@@ -64,7 +68,9 @@ class JournalDecoder:
         self.app_end: AppEnd | None = None
         self.hits = HitAssembler(plan.hits)
         self.activations = (
-            activation_assembler(plan.activations, sink) if plan.activations and sink else None
+            activation_assembler(plan.activations, sink, longer)
+            if plan.activations and sink
+            else None
         )
         self.repetitions = repetition_assembler(plan.benchmark) if plan.benchmark else None
 

@@ -36,7 +36,7 @@ from whylate.recording.recorder.windows import windows_writer
 from whylate.recording.store import journal as journal_file
 from whylate.recording.store.journal import OPENING, Closing, Opening, read_batches, read_journal
 from whylate.recording.store.repetitions import write_repetitions
-from whylate.recording.store.samples import SamplesWriter, samples_writer
+from whylate.recording.store.samples import NAME, NAME_OF_LONGER, SamplesWriter, samples_writer
 from whylate.recording.waits import WaitReport
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.wire.frame import FrameCounts
@@ -84,22 +84,28 @@ def _decoder(directory: Path, opening: Opening, files: contextlib.ExitStack) -> 
     """Return the decoder of a journal; files: get their names when the stack is closed."""
     plan = opening.plan
     sink, recorder = None, None
+    longer = None
     if plan.activations is not None:
-        sink = files.enter_context(_samples_writer(directory, plan)).rows
+        sink = files.enter_context(_samples_writer(directory, plan, NAME)).rows
+        if plan.activations.longer_than_ns is not None:
+            longer = files.enter_context(_samples_writer(directory, plan, NAME_OF_LONGER)).rows
     if plan.recorder is not None:
         windows = files.enter_context(windows_writer(directory))
         machine = {"armv7": "armv7l"}.get(opening.probe_arch, opening.probe_arch)
         names = read_names(directory / journal_file.NAME)
         recorder = WindowAssembler(windows, names, machine)
-    return JournalDecoder(opening, sink, recorder)
+    return JournalDecoder(opening, sink, recorder, longer)
 
 
-def _samples_writer(directory: Path, plan: RunPlan) -> AbstractContextManager[SamplesWriter]:
+def _samples_writer(
+    directory: Path, plan: RunPlan, name: str
+) -> AbstractContextManager[SamplesWriter]:
     return samples_writer(
         directory,
         app=not plan.is_scheduled,
         parts=plan.has_parts,
         counters=plan.row_counters,
+        name=name,
     )
 
 

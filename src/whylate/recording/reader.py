@@ -23,7 +23,7 @@ from whylate.recording.samples import Activations, CpuSamples, Numbered
 from whylate.recording.store import journal
 from whylate.recording.store.executions import ExecutionFile
 from whylate.recording.store.repetitions import read_repetitions
-from whylate.recording.store.samples import NAME
+from whylate.recording.store.samples import NAME, NAME_OF_LONGER
 from whylate.recording.store.samples_reader import read_numbered, read_samples, read_series
 from whylate.recording.workloads.activations import ActivationWorkload
 
@@ -72,7 +72,9 @@ class Recording:
         """What is known of each execution of a section; None of another workload."""
         if not self.manifest.plan.has_parts:
             return None
-        return ExecutionFile(self._samples_file()[0], tuple(self.manifest.plan.row_counters))
+        path, activations = self._samples_file()
+        longer = self.directory / NAME_OF_LONGER if activations.longer_than_ns is not None else None
+        return ExecutionFile(path, tuple(self.manifest.plan.row_counters), longer)
 
     def _samples_file(self) -> tuple[Path, ActivationWorkload]:
         activations = self.manifest.plan.activations

@@ -16,6 +16,7 @@ from whylate.wire.constants import (
     MOST_EXECUTION_COUNTS,
     MOST_LOCK_GROUPS,
     MOST_ONE_IN,
+    MOST_PATH_GROUPS,
     WAIT_BINS,
     ExecutionPart,
     SectionHook,
@@ -24,6 +25,8 @@ from whylate.wire.messages import ExecutionBins
 
 #: Callers of a wait that are kept (probe/src/section/bpf/layout.h).
 MOST_CALLERS = 8
+#: The same of the end of an execution.
+MOST_PATH_CALLERS = 24
 HookName = Literal["fentry", "kprobe", "tracepoint", "uprobe", "kprobe event", "trace event"]
 #: By the number that the probe sends.
 HOOKS: dict[int, HookName] = {
@@ -135,6 +138,33 @@ class LockReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     callers: Annotated[list[str], Meta(max_length=MOST_CALLERS)]
 
 
+class PathReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Executions that ended with the same callers, the innermost first.
+
+    longer: those that took longer than above_ns of the PathsReport; total_ns, longest_ns: of them.
+    control: some of the others. callers: "" where a name is not known; none: all executions that
+    have no group of their own.
+    """
+
+    longer: Count
+    total_ns: TimeNs
+    longest_ns: TimeNs
+    control: Count
+    callers: Annotated[list[str], Meta(max_length=MOST_PATH_CALLERS)]
+
+
+class PathsReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The call paths of executions that took longer than above_ns, and of some others.
+
+    above_ns None: too few executions came before the run to know a median. lost: longer executions
+    without a path, which came too many at a time.
+    """
+
+    above_ns: TimeNs | None
+    lost: Count
+    groups: Annotated[list[PathReport], Meta(max_length=MOST_PATH_GROUPS)] = []
+
+
 class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How the executions of a run were timed, and what became of all of them.
 
@@ -155,6 +185,8 @@ class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     hook_counts: Annotated[list[Count], Meta(max_length=MOST_EXECUTION_COUNTS)] = []
     #: Where they were asked for: waits for locks, in groups.
     locks: Annotated[list[LockReport], Meta(max_length=MOST_LOCK_GROUPS)] = []
+    #: Where they were asked for.
+    paths: PathsReport | None = None
     #: None where the run broke before.
     floor_before: SectionFloor | None = None
     floor_after: SectionFloor | None = None

@@ -86,9 +86,9 @@ def headline(answer: Answer, population: Population) -> str:
     excess = format_short_ns(round(population.excess_ns / population.episodes))
     each = " each" if population.episodes != 1 else ""
     return (
-        f"{_late_episodes(population)} above {format_short_ns(answer.threshold_ns)} "
+        f"{_late_episodes(population, answer)} above {format_short_ns(answer.threshold_ns)} "
         f"({answer.threshold_name}), {population.recorded:,} of them recorded; "
-        f"excess latency: {excess}{each}"
+        f"excess {answer.quantity}: {excess}{each}"
     )
 
 
@@ -131,18 +131,23 @@ def notes(answer: Answer, population: Population) -> list[str]:
     """Return what to know of the figures."""
     share, ns = format_percent(SIGNIFICANT_SHARE), format_short_ns(SIGNIFICANT_NS)
     lines = [
-        "located share: where the excess latency was spent; shares sum to 100 %",
+        f"located share: where the excess {answer.quantity} was spent; shares sum to 100 %",
         f"▶ significant: lower 95 % bound ≥ {share}, and excess ≥ {ns} each",
     ]
-    if any(traced.thread is not None for traced in answer.worst):
+    if answer.is_of_executions:
+        lines.append(
+            "own code: the thread had the CPU, and nothing else was recorded there; what took "
+            "longer in it is not known, so it is never significant"
+        )
+    elif any(traced.thread is not None for traced in answer.worst):
         lines.append(
             "a program's thread is due when what it waited for is over: waiting for a lock or a "
             "peer is in no latency"
         )
     if answer.between:
         lines.append(
-            f"{answer.between:,} recorded activations lie between the run's threshold and this "
-            "one: they count neither as late nor as control"
+            f"{answer.between:,} recorded {answer.counted} lie between the run's threshold and "
+            "this one: they count neither as late nor as control"
         )
     if answer.detached:
         lines.append(
@@ -151,11 +156,11 @@ def notes(answer: Answer, population: Population) -> list[str]:
         )
     if any(cause.low is None for cause in population.causes):
         lines.append(
-            f"no intervals: {_late_episodes(population)} are too few or too close together; "
-            "measure longer"
+            f"no intervals: {_late_episodes(population, answer)} are too few or too close "
+            "together; measure longer"
         )
     elif population.episodes < FEW_EPISODES:
-        lines.append(f"{population.episodes} episodes say little about the next ones")
+        lines.append(f"{population.episodes} {_unit(answer)}s say little about the next ones")
     lines += [text for timing in answer.timings if (text := timing_text(timing))]
     if text := unobservable_text(answer.observability):
         lines.append(text)
@@ -195,7 +200,7 @@ def answer_line(answer: Answer, recording: str) -> str:
         f"{cause_name(cause.cause, cause.detail)} {format_percent(cause.share)}"
         for cause in largest[:_MOST_IN_LINE]
     )
-    return f"{names} of the excess latency (whylate explain {plain(recording, 400)})"
+    return f"{names} of the excess {answer.quantity} (whylate explain {plain(recording, 400)})"
 
 
 def family_rows(answer: Answer) -> list[FamilyRow]:
@@ -229,7 +234,7 @@ def unrecorded_text(answer: Answer) -> str:
     """Say how many late episodes were not recorded, and so are in no family."""
     if answer.families is None or not answer.families.unrecorded:
         return ""
-    return f"{format_count(answer.families.unrecorded)} late episodes were not recorded"
+    return f"{format_count(answer.families.unrecorded)} late {_unit(answer)}s were not recorded"
 
 
 def activation_title(traced: TracedActivation, answer: Answer) -> str:
@@ -240,7 +245,8 @@ def activation_title(traced: TracedActivation, answer: Answer) -> str:
     key = activation.cpu, activation.activation
     letter = families.of.get(key) if families is not None and family_rows(answer) else None
     return (
-        f"CPU {activation.cpu}, activation {format_count(activation.activation)}{thread}: "
+        f"CPU {activation.cpu}, {answer.counted.removesuffix('s')} "
+        f"{format_count(activation.activation)}{thread}: "
         f"{format_short_ns(activation.latency_ns)}{f', family {letter}' if letter else ''}"
     )
 
@@ -251,5 +257,11 @@ def _interval(cause: CauseShare) -> str:
     return f"{format_percent(cause.low).removesuffix(' %')} to {format_percent(cause.high)}"
 
 
-def _late_episodes(population: Population) -> str:
-    return f"{population.episodes:,} late episode{'' if population.episodes == 1 else 's'}"
+def _unit(answer: Answer) -> str:
+    """Return what is late together: each execution is alone."""
+    return "execution" if answer.is_of_executions else "episode"
+
+
+def _late_episodes(population: Population, answer: Answer) -> str:
+    number = population.episodes
+    return f"{number:,} late {_unit(answer)}{'' if number == 1 else 's'}"

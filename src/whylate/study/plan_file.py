@@ -9,6 +9,7 @@ names sets of loads, and each table [variants.NAME] has the knobs of a variant: 
 "performance". A table [knobs.NAME] with read and write defines a command knob, "command:NAME".
 With one of the tables [switch], [memory], [clock] and [cmd] the runs measure that benchmark: its
 keys are the options of whylate bench, as lists, and a knob "workload:pages" changes one of them.
+With [section] they time that section: its place, and the options of whylate section.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from whylate.run.hits import check_hits
 from whylate.run.knobs.commands import CommandKnob
 from whylate.run.loads import parse_load
 from whylate.run.workloads import TABLES, benchmark_rules, rules
-from whylate.run.workloads.tables import BenchmarkTable, parse_duration, read_table, workload_of
+from whylate.run.workloads.tables import WorkloadTable, parse_duration, read_table, workload_of
 from whylate.run.workloads.wakeup import WakeupTable
 from whylate.stats.comparison.factorial import MOST_FACTORS, combinations_of
 from whylate.stats.comparison.run_statistics import MAY_BE_SAME
@@ -64,7 +65,7 @@ _T = TypeVar("_T")
 
 
 class PlanFile(WakeupTable, msgspec.Struct, forbid_unknown_fields=True):
-    """The keys of a plan. workload: the table of a benchmark; None: wakeups are measured."""
+    """The keys of a plan. workload: the table of another; None: wakeups are measured."""
 
     boards: list[str] = msgspec.field(default_factory=lambda: ["local"])
     cpus: list[Small] | None = None
@@ -82,7 +83,7 @@ class PlanFile(WakeupTable, msgspec.Struct, forbid_unknown_fields=True):
     seed: Integer = 1
     budget: str | None = None
     warm_up: str | None = None
-    workload: BenchmarkTable | None = None
+    workload: WorkloadTable | None = None
 
 
 def read_plan_file(path: Path) -> PlanFile:
@@ -235,7 +236,9 @@ def _warm_up(file: PlanFile, run_ns: int) -> int:
 def _workload(file: PlanFile) -> Workload:
     """Return what the runs measure; raises RequestError."""
     workload = file.wakeups() if file.workload is None else workload_of(file.workload)
-    rules(workload).check(RunPlan(workload=workload))
+    rules(workload).check(
+        RunPlan(workload=workload, cpus=file.cpus, virtual_time=file.virtual_time)
+    )
     return workload
 
 

@@ -209,6 +209,66 @@ class LockFigures(msgspec.Struct, frozen=True):
     longest_ns: int
 
 
+class LongExecution(msgspec.Struct, frozen=True):
+    """One execution. number: of those that were kept on its CPU; began_ns: since the start.
+
+    parts: by the names of classes, ns. is_drawn: it is part of the sample, and was not kept only
+    because it took long.
+    """
+
+    duration_ns: int
+    began_ns: int
+    cpu: int
+    number: int
+    pid: int
+    parts: dict[str, int]
+    is_drawn: bool
+
+
+class KeptFigures(msgspec.Struct, frozen=True):
+    """Every execution that took longer than above_ns has a row.
+
+    apart: those of them that were not drawn: they are in no other figure. dropped: rows that were
+    lost, of any kind. longest: of all rows, the longest first.
+    """
+
+    above_ns: int
+    apart: int
+    dropped: int
+    longest: list[LongExecution]
+
+
+class PathFigures(msgspec.Struct, frozen=True):
+    """Executions that ended with the same callers.
+
+    callers: the innermost first, without offsets; "?" where a name is not known; none: all that
+    have no group of their own. longer: executions that took longer; total_ns, longest_ns: of them.
+    control: of the control sample. share, control_share: of all that have a path; None of none.
+    """
+
+    callers: list[str]
+    longer: int
+    total_ns: int
+    longest_ns: int
+    control: int
+    share: float | None
+    control_share: float | None
+
+
+class PathsFigures(msgspec.Struct, frozen=True):
+    """Call paths at the ends of executions that took longer than above_ns, and of a control sample.
+
+    above_ns None: too few executions came before the run to know a median. longer, control: that
+    have a path. lost: longer executions that have none. paths: of most longer executions first.
+    """
+
+    above_ns: int | None
+    longer: int
+    control: int
+    lost: int
+    paths: list[PathFigures]
+
+
 class SectionFigures(msgspec.Struct, frozen=True):
     """How executions of a section were timed, and what became of all of them.
 
@@ -223,6 +283,10 @@ class SectionFigures(msgspec.Struct, frozen=True):
     longest_ns: int | None
     #: Where they were asked for: waits for locks, the longest total first.
     locks: list[LockFigures] = []
+    #: None where no limit was given.
+    kept: KeptFigures | None = None
+    #: None where they were not asked for.
+    paths: PathsFigures | None = None
     #: How long an empty section takes, before the run and after it.
     floor_before: SectionFloor | None = None
     floor_after: SectionFloor | None = None

@@ -16,6 +16,7 @@ from whylate.recording.store.executions import ExecutionFile, Executions
 from whylate.recording.waits import bin_edges
 from whylate.stats.executions.parts import TIMES, ExecutionClass, Times, classify, find_classes
 from whylate.summary.executions import Counted
+from whylate.summary.kept import kept_figures
 from whylate.summary.locks import lock_figures
 from whylate.summary.model import (
     Caution,
@@ -24,6 +25,7 @@ from whylate.summary.model import (
     LongerFigures,
     SectionFigures,
 )
+from whylate.summary.paths import path_figures
 from whylate.summary.section_counters import count_section, section_counters
 
 #: The parts that are times, and what each is called; what each takes to be observed.
@@ -63,11 +65,23 @@ def section_figures(
         account=report.account,
         longest_ns=bin_edges(max(bins))[1] if bins else None,
         locks=lock_figures(report.locks),
+        kept=kept_figures(manifest, executions, _limit(manifest), _observed(report)),
+        paths=path_figures(manifest),
         floor_before=report.floor_before,
         floor_after=report.floor_after,
         longer=longer,
         counters=counters,
     )
+
+
+def _limit(manifest: Manifest) -> int | None:
+    workload = manifest.plan.activations
+    return workload.longer_than_ns if workload is not None else None
+
+
+def _observed(report: SectionReport) -> dict[str, str]:
+    """Return the columns of the parts that were observed, and the names of their classes."""
+    return {column: name for column, (name, part) in _CLASSES.items() if part in report.observed}
 
 
 def count_executions_of(
@@ -108,8 +122,7 @@ class _Split:
 
 def _split(report: SectionReport, executions: ExecutionFile, above_ns: int, seed: int) -> _Split:
     """Return executions by whether they took longer; raises RecordingError."""
-    columns = [name for name, (_, part) in _CLASSES.items() if part in report.observed]
-    return _Split(above_ns, seed, *executions.split(above_ns, seed), columns)
+    return _Split(above_ns, seed, *executions.split(above_ns, seed), list(_observed(report)))
 
 
 def _count(split: _Split, executions: ExecutionFile) -> Counted | None:
@@ -173,7 +186,10 @@ def without_all_rows(section: SectionFigures | None) -> Exceedance | None:
     if section is None or section.one_in == 1:
         return None
     reason = f"only 1 of {format_count(section.one_in)} executions has a row"
-    if section.longest_ns is not None:
+    kept = section.kept
+    if kept is not None and kept.longest and kept.longest[0].duration_ns > kept.above_ns:
+        reason += f"; the longest that is kept took {format_ns(kept.longest[0].duration_ns)}"
+    elif section.longest_ns is not None:
         reason += f"; all took less than {format_ns(section.longest_ns)}"
     return Exceedance(None, None, None, None, None, None, reason)
 
@@ -193,21 +209,33 @@ def section_cautions(section: SectionFigures | None) -> Iterator[Caution]:
     if account is None or not account.entries:
         return
     parts = (
-        (account.left, "were left without a return that was seen"),
-        (account.too_deep, "were within too many others of their thread"),
-        (account.no_room, "came while too many threads were in the section"),
+        (
+            account.left,
+            ("was left without a return that was seen", "were left without a return that was seen"),
+        ),
+        (
+            account.too_deep,
+            (
+                "was within too many others of its thread",
+                "were within too many others of their thread",
+            ),
+        ),
+        (account.no_room, ("came while too many threads were in the section",) * 2),
     )
-    for count, what in parts:
+    for count, (single, several) in parts:
         if count:
-            share = format_percent(count / account.entries)
-            text = (
-                f"{format_count(count)} executions ({share}) {what}: how long they took is not "
-                "known."
+            part = count / account.entries
+            share = format_percent(part, 2 if part < 0.01 else 0)
+            what = (
+                f"1 execution ({share}) {single}: how long it took"
+                if count == 1
+                else f"{format_count(count)} executions ({share}) {several}: how long they took"
             )
-            yield Caution("section", text)
+            yield Caution("section", f"{what} is not known.")
     if account.missed:
+        times = "once" if account.missed == 1 else f"{format_count(account.missed)} times"
         text = (
-            f"The kernel did not run a hook {format_count(account.missed)} times, as where one "
-            "interrupts another: executions are missing, or were not seen to return."
+            f"The kernel did not run a hook {times}, as where one interrupts another: executions "
+            "are missing, or were not seen to return."
         )
         yield Caution("section", text)

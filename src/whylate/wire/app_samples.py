@@ -37,6 +37,16 @@ class Threads:
     parts: NDArray[np.int64] | None = None
     counts: NDArray[np.int64] | None = None
 
+    def select(self, which: NDArray[np.bool_]) -> Threads:
+        """Return those of some activations; which: shape (n,)."""
+        return Threads(
+            self.pid[which],
+            self.due_ns[which],
+            self.origin[which],
+            None if self.parts is None else self.parts[which],
+            None if self.counts is None else self.counts[which],
+        )
+
 
 def decode_app_samples(block: Samples) -> Rows:
     """Return the rows of a block, which tells of no overruns; raises WireError."""

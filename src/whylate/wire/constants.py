@@ -73,6 +73,8 @@ LARGEST_SET = 1_099_511_627_776
 KEPT_OUTPUT = 65_536
 #: The largest tail of which windows are recorded, in millionths.
 MOST_TAIL_PPM = 500_000
+#: Late executions of a section whose windows are recorded in a second.
+LATE_PER_S = 50
 #: Blocks of a workload in which the recorder is detached.
 MOST_DETACHED = 1_024
 #: A stage that takes longer gets a stack; or half the threshold, where that is less.
@@ -89,6 +91,8 @@ MOST_WAITS = 1_000_000_000_000_000
 LONGEST_PLACE = 1_023
 #: Groups of waits for locks that have the same callers.
 MOST_LOCK_GROUPS = 256
+#: Groups of executions that ended with the same callers.
+MOST_PATH_GROUPS = 512
 #: Conditions on the beginning of a section.
 MOST_CONDITIONS = 4
 #: Events that are counted of each execution of a section.
@@ -160,6 +164,13 @@ class SectionHook(IntEnum):
     UPROBE = 4
     KPROBE_EVENT = 5
     TRACE_EVENT = 6
+
+
+class SectionGroups(IntEnum):
+    """What is kept in groups by callers: waits for locks, call paths of longer executions."""
+
+    LOCKS = 1
+    PATHS = 2
 
 
 class ExecutionFlag(IntFlag):
@@ -391,6 +402,7 @@ class EventKind(IntEnum):
 #: Kinds of loads: what their work is counted in, and what they do.
 LOADS = {
     "memory": ("bytes", "copies memory far beyond the caches"),
+    "code": ("calls", "runs through code far beyond the instruction cache"),
     "switch": ("switches", "many threads hand tokens round a ring"),
     "net": ("bytes", "TCP streams and small TCP and UDP packets over loopback"),
     "fork": ("forks", "short-lived processes, one after another"),

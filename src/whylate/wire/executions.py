@@ -32,6 +32,11 @@ class ExecutionRows:
     flags: NDArray[np.uint8]
 
 
+def select_rows(rows: Rows, which: NDArray[np.bool_]) -> Rows:
+    """Return some rows; which: shape (n,)."""
+    return Rows(rows.activation[which], rows.latency_ns[which], rows.overrun[which])
+
+
 def decode_executions(block: Executions, start_ns: int) -> ExecutionRows:
     """Return the executions of a block; start_ns: of their CPU.
 

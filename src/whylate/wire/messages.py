@@ -166,7 +166,7 @@ class Section(
         "pid": (0, 2_147_483_647),
         "one_in": (0, 16_777_216),
         "above_ns": (0, 4_611_686_018_427_387_903),
-        "locks": (0, 1),
+        "locks": (0, 3),
     },
 ):
     """Time each execution of a section of code."""
@@ -762,6 +762,30 @@ class SectionLock(
 
 
 @dataclass(frozen=True, slots=True)
+class SectionPath(
+    Message,
+    kind=136,
+    ranges={
+        "above_ns": (0, 4_611_686_018_427_387_903),
+        "longer": (0, 9_223_372_036_854_775_807),
+        "total_ns": (0, 4_611_686_018_427_387_903),
+        "longest_ns": (0, 4_611_686_018_427_387_903),
+        "control": (0, 9_223_372_036_854_775_807),
+        "lost": (0, 9_223_372_036_854_775_807),
+    },
+):
+    """Executions of a section that ended with the same callers, the innermost first."""
+
+    above_ns: U64
+    longer: U64
+    total_ns: U64
+    longest_ns: U64
+    control: U64
+    lost: U64
+    callers: ListText
+
+
+@dataclass(frozen=True, slots=True)
 class Executions(
     Message, kind=127, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
 ):
@@ -1239,6 +1263,7 @@ MESSAGES: dict[int, type[Message]] = {
         SectionStarted,
         SectionFloor,
         SectionLock,
+        SectionPath,
         Executions,
         ExecutionBins,
         SectionResult,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 f700b7f81f41a83a448a8b1bc67baf4a1c5e931ecba3436651820ee466de9c55 */
+/* sources: sha256 73ef2a65182a14e0d96a07328ae76083ed6f8d33e849f8698d94261732341a65 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -12,6 +12,7 @@
 
 #include "counts.h"
 #include "owner.h"
+#include "path.h"
 
 /* place_of - where on the stack, as a number: a pointer becomes one through memory */
 ALWAYS_INLINE __u64 place_of(struct section_owner *owner, void *place, __u64 number)
@@ -177,24 +178,25 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *own
 	__sync_lock_test_and_set(&row->number, number + 1);
 }
 
-/* count_unmatched - count an end without its beginning, if beginnings are seen still */
-ALWAYS_INLINE void count_unmatched(struct section_cpu *cpu, bool is_counted)
+/* count_unmatched - count an end without its beginning, if beginnings are seen still. Here alone
+ * the end of an execution needs the name of its thread, which takes long. */
+ALWAYS_INLINE void count_unmatched(struct section_cpu *cpu, __u64 pid_tgid, bool is_counted)
 {
-	if (is_counted && !cpu->is_closed)
+	if (is_counted && !cpu->is_closed && is_wanted(pid_tgid))
 		count(&cpu->unmatched, 1);
 }
 
 /* end - an execution ends, as begin() has it; now: when; is_counted: whether one without its
- * beginning is */
+ * beginning is; context: the program's */
 ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pid_tgid,
-		       bool is_counted)
+		       bool is_counted, void *context)
 {
 	struct section_cpu *cpu = cpu_here();
 	struct section_frame *frame = 0;
 	struct section_counts ended;
 	struct section_owner *owner;
-	__u64 depth, top, here;
-	bool is_busy = 0;
+	__u64 depth, top, here, duration_ns;
+	bool is_busy = 0, is_drawn;
 	__u32 bin;
 
 	/* In memory throughout, of which nothing is read where nothing is counted. */
@@ -206,7 +208,7 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	owner = lock_owner(key, 0, &is_busy);
 	if (!owner) {
 		if (!is_busy)
-			count_unmatched(cpu, is_counted);
+			count_unmatched(cpu, pid_tgid, is_counted);
 		else if (!cpu->is_closed)
 			count(&cpu->missed, 1);
 		return;
@@ -224,7 +226,7 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 		}
 	}
 	if (!frame) {
-		count_unmatched(cpu, is_counted);
+		count_unmatched(cpu, pid_tgid, is_counted);
 		release(owner, key, top);
 		return;
 	}
@@ -238,7 +240,12 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	if (frame->is_drawn || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns))
 		keep(cpu, owner, frame, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id(),
 		     &ended);
+	/* The owner is another's once it is released. */
+	duration_ns = now - frame->begin_ns;
+	is_drawn = frame->is_drawn;
 	release(owner, key, depth);
+	if (wanted.keeps_paths)
+		keep_path(cpu, duration_ns, is_drawn, pid_tgid, context);
 }
 
 /* may_end - whether an execution of the running thread may have begun. Its name may have changed

@@ -15,6 +15,7 @@ enum section_place {
 	AT_SECTION_OWNERS,
 	AT_SECTION_CONFIG,
 	AT_SECTION_EVENTS,
+	AT_SECTION_PATHS,
 };
 
 /* Executions of one owner that have begun and not ended, one within the other. */
@@ -55,6 +56,8 @@ struct section_config {
 	/* The stack pointer at a return is this much above that at the entry. */
 	__u64 return_pops;
 	__u64 counter_count; /* events that are counted between the marks */
+	__u32 keeps_paths;   /* call paths of longer executions are kept */
+	__u32 path_flags;    /* BPF_F_USER_STACK where they are of user code; 0 */
 };
 
 /* Levels of interrupts and softirqs, one within the other. */
@@ -80,6 +83,34 @@ struct section_counts {
 
 /* Callers of a wait for a lock that are kept, the innermost first; 0 ends them. */
 #define SECTION_CALLERS 8u
+/* Callers of the end of an execution that are kept, the innermost first; 0 ends them. */
+#define SECTION_PATH_CALLERS 24u
+/* Paths of a CPU that the probe has not read yet; a power of two. */
+#define SECTION_PATHS 1024u
+/* Room in them for programs that interrupt each other. */
+#define SECTION_PATHS_GUARD 16u
+
+/* The call path at the end of an execution. */
+struct section_path {
+	__u64 number; /* of the CPU's, from 1; written last */
+	__u64 duration_ns;
+	__u32 pid; /* of its process */
+	__u32 is_longer;
+	__u64 callers[SECTION_PATH_CALLERS];
+};
+
+/* Paths of a CPU. */
+struct section_paths {
+	__u64 written;
+	__u64 read; /* by the probe */
+	__u64 lost; /* longer executions that came while there was no room */
+	__u64 until_control;
+	/* Set by the probe: of executions that are drawn and were not longer one of so many, on
+	 * average, has a path. */
+	__u64 control_one_in;
+	struct section_path paths[SECTION_PATHS];
+};
+
 /* Waits of a CPU that are kept until the probe has read them; a power of two. */
 #define SECTION_LOCKS 1024u
 
@@ -153,6 +184,7 @@ struct section_cpu {
 	__u64 locks_count; /* waits for locks */
 	__u64 above_ns;	 /* one that takes longer is kept whether it is drawn or not; 0: none is */
 	__u64 is_closed; /* set by the probe: none begins any more */
+	__u64 longer_ns; /* set by the probe: one that takes longer has a path; 0: not known */
 	/* Interrupts and softirqs that run, the outermost first: since when, and of it within inner
 	 * ones. */
 	__u64 level;

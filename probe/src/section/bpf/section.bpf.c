@@ -22,7 +22,7 @@ SECTION("fexit/function") int function_exit(__u64 *context)
 	__u64 now = bpf_ktime_get_ns(), pid_tgid = bpf_get_current_pid_tgid();
 
 	if (may_end(pid_tgid))
-		end(thread_key(pid_tgid), context, 0, now, pid_tgid, is_wanted(pid_tgid));
+		end(thread_key(pid_tgid), context, 0, now, pid_tgid, 1, context);
 	return 0;
 }
 
@@ -42,8 +42,7 @@ SECTION("kprobe/return") int probe_return(struct pt_regs *regs)
 	__u64 now = bpf_ktime_get_ns(), pid_tgid = bpf_get_current_pid_tgid();
 
 	if (may_end(pid_tgid))
-		end(thread_key(pid_tgid), 0, regs->sp - wanted.return_pops, now, pid_tgid,
-		    is_wanted(pid_tgid));
+		end(thread_key(pid_tgid), 0, regs->sp - wanted.return_pops, now, pid_tgid, 1, regs);
 	return 0;
 }
 
@@ -65,7 +64,7 @@ SECTION("kprobe/end") int probe_end(void *context)
 
 	(void)context;
 	if (may_end(pid_tgid))
-		end(thread_key(pid_tgid), 0, 0, now, pid_tgid, is_wanted(pid_tgid));
+		end(thread_key(pid_tgid), 0, 0, now, pid_tgid, 1, context);
 	return 0;
 }
 
@@ -79,7 +78,7 @@ SECTION("kprobe/next") int probe_next(void *context)
 	if (!is_wanted(pid_tgid))
 		return 0;
 	/* The first time ends nothing. */
-	end(thread_key(pid_tgid), 0, 0, now, pid_tgid, 0);
+	end(thread_key(pid_tgid), 0, 0, now, pid_tgid, 0, context);
 	begin(thread_key(pid_tgid), 0, 0);
 	return 0;
 }
@@ -157,6 +156,6 @@ SECTION("raw_tp/end") int pair_end(__u64 *context)
 
 	/* An end has none of the conditions, and may be of a beginning that had none of them. */
 	end(pair_key(context, pid_tgid, wanted.end_argument), 0, 0, now, pid_tgid,
-	    !wanted.condition_count && is_wanted(pid_tgid));
+	    !wanted.condition_count, context);
 	return 0;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/kallsyms.h"
+#include "caller_names.h"
 #include "wire/send.h"
 
 #define MOST WIRE_MOST_LOCK_GROUPS
@@ -62,76 +62,35 @@ void lock_groups_add(struct lock_groups *groups, const struct section_lock *wait
 		group->lock = 0;
 }
 
-static int compare(const void *first, const void *second)
-{
-	const struct symbol *a = first, *b = second;
-
-	return (a->address > b->address) - (a->address < b->address);
-}
-
-/* name_of - return the name of an address; empty where it is not known */
-static const char *name_of(const struct symbol *symbols, size_t count, uint64_t address)
-{
-	const struct symbol wanted = {.address = address};
-	const struct symbol *symbol =
-	    count ? bsearch(&wanted, symbols, count, sizeof(*symbols), compare) : NULL;
-
-	return symbol ? symbol->name : "";
-}
-
-/* resolve - return the names of all addresses, sorted by these; NULL: no memory */
-static struct symbol *resolve(const struct lock_groups *groups, size_t *count)
-{
-	struct symbol *symbols = calloc(SYMBOLS, sizeof(*symbols));
-
-	*count = 0;
-	if (!symbols)
-		return NULL;
-	for (uint32_t i = 1; i < groups->count; i++) {
-		const struct lock_group *group = &groups->groups[i];
-
-		if (group->lock)
-			symbols[(*count)++].address = group->lock;
-		for (size_t j = 0; j < SECTION_CALLERS && group->callers[j]; j++)
-			symbols[(*count)++].address = group->callers[j];
-	}
-	qsort(symbols, *count, sizeof(*symbols), compare);
-	kallsyms_resolve(symbols, *count);
-	return symbols;
-}
-
-static void send_group(const struct lock_group *group, const struct symbol *symbols, size_t count,
+static void send_group(const struct lock_group *group, const struct caller_names *names,
 		       struct sender *sender)
 {
-	uint8_t names[NAMES_ROOM];
-	struct wire_list callers = {names, 0, 0};
+	uint8_t room[NAMES_ROOM];
 
-	for (size_t i = 0; i < SECTION_CALLERS && group->callers[i]; i++) {
-		const char *name = name_of(symbols, count, group->callers[i]);
-		size_t length = strlen(name);
-
-		if (callers.size + 2 + length > sizeof(names))
-			break;
-		wire_store(names + callers.size, length, 2);
-		memcpy(names + callers.size + 2, name, length);
-		callers.size = (uint16_t)(callers.size + 2 + length);
-		callers.count++;
-	}
 	KEEP(sender, section_lock, SECTION_LOCK, .lock = group->lock,
-	     .name = wire_text(group->lock ? name_of(symbols, count, group->lock) : ""),
+	     .name = wire_text(group->lock ? caller_name(names, group->lock) : ""),
 	     .flags = group->flags, .count = group->count, .total_ns = group->total_ns,
-	     .longest_ns = group->longest_ns, .callers = callers);
+	     .longest_ns = group->longest_ns,
+	     .callers =
+		 caller_names_list(names, group->callers, SECTION_CALLERS, room, sizeof(room)));
 }
 
 void lock_groups_send(struct lock_groups *groups, struct sender *sender)
 {
-	size_t count;
-	struct symbol *symbols = resolve(groups, &count);
+	struct caller_names names;
 
-	for (uint32_t i = 0; i < groups->count && symbols; i++)
+	if (!caller_names_open(&names, SYMBOLS))
+		return;
+	for (uint32_t i = 1; i < groups->count; i++) {
+		if (groups->groups[i].lock)
+			caller_names_add(&names, groups->groups[i].lock);
+		caller_names_add_all(&names, groups->groups[i].callers, SECTION_CALLERS);
+	}
+	caller_names_resolve(&names);
+	for (uint32_t i = 0; i < groups->count; i++)
 		if (groups->groups[i].count)
-			send_group(&groups->groups[i], symbols, count, sender);
-	free(symbols);
+			send_group(&groups->groups[i], &names, sender);
+	caller_names_close(&names);
 }
 
 void lock_groups_close(struct lock_groups *groups)

@@ -11,7 +11,9 @@ from whylate.recording.events import Event, Kind
 
 #: Causes that steal is taken from, in this order; within a cause the longest piece first. Other
 #: causes come last.
-_STEAL_FROM = (Cause.OUTSIDE, Cause.UNEXPLAINED, Cause.IDLE_EXIT, Cause.SCHEDULING, Cause.RETURN)
+_STEAL_FROM = (
+    Cause.OUTSIDE, Cause.UNEXPLAINED, Cause.OWN, Cause.IDLE_EXIT, Cause.SCHEDULING, Cause.RETURN
+)  # fmt: skip
 
 #: Start and end of a span, and how much of it was stolen (0 for the recorder's spans).
 _Span = tuple[int, int, int]

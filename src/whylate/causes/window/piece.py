@@ -36,6 +36,10 @@ class Cause(StrEnum):
     #: The activation's own way: the scheduler's work, and the way back to user code.
     SCHEDULING = "scheduling"
     RETURN = "return"
+    #: Of an execution: until its thread was woken.
+    ASLEEP = "asleep"
+    #: Of an execution: it had the CPU, and nothing else was recorded there.
+    OWN = "own code"
     #: What whylate itself took, to see why it was late.
     RECORDING = "recording"
     UNEXPLAINED = "unexplained"
@@ -57,6 +61,7 @@ class Stage(StrEnum):
     PENDING = "pending"  # due, its interrupt has not begun
     STOPPED = "stopped"  # by a signal or a tracer
     BLOCKED = "blocked"  # asleep in the kernel for something else
+    ASLEEP = "asleep"  # of an execution
     MIGRATED = "migrated"  # runnable on another CPU
     WAKING = "waking"  # in the interrupt that wakes it
     RUNNABLE = "runnable"

@@ -153,7 +153,7 @@ def cut_window(
             whole = (start, end) == (segment.start_ns, segment.end_ns)
             part = segment if whole else replace(segment, start_ns=start, end_ns=end)
             named = rule.named(part, stage)
-            pieces += rule.without_hooks(named, untimed_hooks) if untimed_hooks else named
+            pieces += without_hooks(named, untimed_hooks, rule.switches_ns)
     if until < window.run_ns:
         pieces.append(Piece(until, window.run_ns, Cause.NOT_OBSERVED, HIDDEN))
     return join_adjoining(overlay_steal(overlay_recording(pieces, own), own))
@@ -190,7 +190,7 @@ _WHATEVER_RUNS = {
     Stage.MIGRATED: Cause.MIGRATION,
 }
 #: Functions of the timers that give a new quota, and the quota.
-_QUOTAS = {
+QUOTAS = {
     "sched_rt_period_timer": Cause.THROTTLING,
     "dl_task_timer": Cause.DEADLINE,
     "sched_cfs_period_timer": Cause.BANDWIDTH,
@@ -208,6 +208,20 @@ _UP_TO_A_SWITCH = frozenset({
     Cause.BANDWIDTH,
     Cause.DEADLINE,
 })  # fmt: skip
+
+
+def without_hooks(
+    pieces: list[Piece], hooks: Sequence[str], switches_ns: frozenset[int]
+) -> list[Piece]:
+    """Return pieces of which none is named that a hook at a switch may have made: rule (15)."""
+    if not hooks:
+        return pieces
+    return [
+        replace(piece, cause=Cause.UNEXPLAINED, detail=f"before a switch: {', '.join(hooks)}")
+        if piece.cause in _UP_TO_A_SWITCH and piece.end_ns in switches_ns
+        else piece
+        for piece in pieces
+    ]
 
 
 class _Rule:
@@ -236,7 +250,7 @@ class _Rule:
         self._left_prio = _priorities_when_left(own)
         since_due = [e.time_ns for e in own if e.kind is Kind.SWITCH and e.time_ns > window.due_ns]
         self._first_switch_ns = since_due[0] if since_due else window.run_ns
-        self._switches_ns = frozenset(since_due)
+        self.switches_ns = frozenset(since_due)
         running = window.switched_ns if window.switched_ns is not None else window.due_ns
         self._first_fault_ns = min(
             (
@@ -283,10 +297,10 @@ class _Rule:
         if waking is None or switched is None:
             return Cause.UNEXPLAINED
         given = [
-            _QUOTAS[name]
+            QUOTAS[name]
             for event in self._window.events
             if event.kind is Kind.TIMER_ENTRY and waking <= event.time_ns <= switched
-            if (name := function_name(event.name)) in _QUOTAS
+            if (name := function_name(event.name)) in QUOTAS
         ]
         return given[-1] if given else Cause.UNEXPLAINED
 
@@ -330,15 +344,6 @@ class _Rule:
         else:
             cause, detail = self._other_thread(segment, segment.thread)
         return [Piece(start, end, cause, detail, stage)]
-
-    def without_hooks(self, pieces: list[Piece], hooks: Sequence[str]) -> list[Piece]:
-        """Return pieces of which none is named that a hook at a switch may have made: rule (15)."""
-        return [
-            replace(piece, cause=Cause.UNEXPLAINED, detail=f"before a switch: {', '.join(hooks)}")
-            if piece.cause in _UP_TO_A_SWITCH and piece.end_ns in self._switches_ns
-            else piece
-            for piece in pieces
-        ]
 
     def _holds_the_interrupt_up(self, segment: Segment) -> bool:
         """Whether the interrupt came just when a function of others had ended.

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
               help="Write Bencher's metric format too.")  # fmt: skip
 @click.option("--kcidb", type=NewPath(), metavar="FILE",
               help="Write KCIDB 5.3 too; needs --build.")  # fmt: skip
+@click.option("--folded", type=NewPath(), metavar="FILE",
+              help="Write call paths of longer executions for flamegraph.pl too.")  # fmt: skip
 @click.option(
     "--build", "build_id", metavar="ORIGIN:ID", help="With --kcidb: the build that was measured."
 )
@@ -50,6 +52,7 @@ def command(
     page: Path | None,
     bencher: Path | None,
     kcidb: Path | None,
+    folded: Path | None,
     build_id: str | None,
     as_lava: bool,
     predict: tuple[int, ...],
@@ -64,6 +67,7 @@ def command(
         unavailable = {
             "--bencher": bencher,
             "--kcidb": kcidb,
+            "--folded": folded,
             "--build": build_id,
             "--lava": as_lava or None,
         }
@@ -76,6 +80,8 @@ def command(
 
     recording = open_recording(directory)
     _check_workload(recording, requirements, predict)
+    if folded is not None:
+        _write_folded(recording, folded)
     if as_lava:
         _print_lava(recording, requirements, export)
     elif recording.manifest.plan.benchmark is not None:
@@ -106,6 +112,17 @@ def _check_workload(
         raise click.UsageError("--require is for latencies: this is a benchmark")
     if predict and not can_predict(recording.manifest.plan.workload):
         raise click.UsageError("--predict is for benchmarks of whylate bench with --predict")
+
+
+def _write_folded(recording: Recording, file: Path) -> None:
+    """Write call paths; raises click.UsageError where there are none, and DiskError."""
+    from whylate.report.exports.folded import folded_stacks
+
+    lines = folded_stacks(recording.manifest)
+    if lines is None:
+        raise click.UsageError("--folded needs a recording of whylate section --paths")
+    with writing(file, DiskError):
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def _print_lava(

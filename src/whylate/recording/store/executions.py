@@ -47,10 +47,33 @@ class Executions:
 
 @dataclass(frozen=True)
 class ExecutionFile:
-    """The executions of a recording on disk. counters: events that were counted of each."""
+    """The executions of a recording on disk. counters: events that were counted of each.
+
+    longer: the file of those that were not drawn, and are kept because they took long; None: none
+    were to be kept.
+    """
 
     path: Path
     counters: tuple[str, ...] = ()
+    longer: Path | None = None
+
+    def longest(self, most: int) -> tuple[Executions, NDArray[np.bool_], int]:
+        """Return the longest executions of all that are kept, the longest first.
+
+        Also which of them were drawn, bool, shape (n,), and how many in all were not. Raises
+        RecordingError.
+        """
+        longest = np.empty((0, len(_COLUMNS) + len(self.counters)), np.int64)
+        is_drawn = np.empty(0, np.bool_)
+        apart = 0
+        for path in (self.path, self.longer):
+            for table in self._tables(path) if path is not None else ():
+                apart += len(table) if path is not self.path else 0
+                longest = np.concatenate((longest, table))
+                is_drawn = np.append(is_drawn, np.full(len(table), path is self.path))
+                order = np.argsort(-longest[:, 3], kind="stable")[:most]
+                longest, is_drawn = longest[order], is_drawn[order]
+        return _executions([longest], len(self.counters)), is_drawn, apart
 
     def split(self, limit_ns: int, seed: int) -> tuple[Executions, Executions, int]:
         """Return the executions that took longer than a limit, the others, and how many of those.
@@ -63,7 +86,7 @@ class ExecutionFile:
         count = kept = 0
         rng = np.random.default_rng(seed)
         share = 1.0
-        for table in self._tables():
+        for table in self._tables(self.path):
             long = table[:, 3] > limit_ns
             longer.append(table[long])
             rest = table[~long]
@@ -84,18 +107,18 @@ class ExecutionFile:
         width = len(self.counters)
         return _executions(longer, width), _executions(others, width), count
 
-    def _tables(self) -> Iterator[NDArray[np.int64]]:
+    def _tables(self, path: Path) -> Iterator[NDArray[np.int64]]:
         """Yield rows of _COLUMNS and of counts, int64, some at a time; raises RecordingError."""
         import pyarrow.parquet as pq
 
         with (
-            parquet_errors(f"{self.path} is not a Parquet file that can be read"),
-            pq.ParquetFile(self.path, pre_buffer=False) as file,
+            parquet_errors(f"{path} is not a Parquet file that can be read"),
+            pq.ParquetFile(path, pre_buffer=False) as file,
         ):
             columns = [*_COLUMNS, *map(count_column, self.counters)]
             if not set(columns) <= set(file.schema_arrow.names):
                 raise RecordingError(
-                    f"{self.path} lacks columns of a section: it was changed after the recording"
+                    f"{path} lacks columns of a section: it was changed after the recording"
                 )
             for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
                 yield np.column_stack([_column(batch, name) for name in columns])

@@ -30,6 +30,8 @@ from whylate.wire.samples import Rows
 Stages = NDArray[np.int64] | NDArray[np.int32]
 
 NAME = "samples.parquet"
+#: Executions that were not drawn, and are kept because they took long: no part of the sample.
+NAME_OF_LONGER = "longer.parquet"
 #: Rows in memory before they are written.
 GROUP_ROWS = 1 << 20
 COLUMNS = ["cpu", "activation", "latency_ns", "overrun"]
@@ -79,9 +81,14 @@ def samples_schema(*, app: bool = False, parts: bool = False, counters: Sequence
 
 @contextmanager
 def samples_writer(
-    directory: Path, *, app: bool = False, parts: bool = False, counters: Sequence[str] = ()
+    directory: Path,
+    *,
+    app: bool = False,
+    parts: bool = False,
+    counters: Sequence[str] = (),
+    name: str = NAME,
 ) -> Iterator[SamplesWriter]:
-    """Yield what writes samples.parquet, which appears when it is whole; raises OSError.
+    """Yield what writes a file of samples, which appears when it is whole; raises OSError.
 
     app: the rows are of a program's threads, and each has its own due time. parts: they are
     executions of a section. counters: names of the events that are counted of each row.
@@ -99,7 +106,7 @@ def samples_writer(
     }
     schema = samples_schema(app=app, parts=parts, counters=counters)
     with (
-        parquet_writer(directory / NAME, schema, **options) as file,
+        parquet_writer(directory / name, schema, **options) as file,
         ThreadPoolExecutor(1) as thread,
     ):
         writer = SamplesWriter(file, thread, app=app, parts=parts, counters=counters)

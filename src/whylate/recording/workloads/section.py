@@ -11,7 +11,12 @@ from whylate.recording.bounds import Integer, Small
 from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.text import plain
-from whylate.wire.constants import MOST_CONDITIONS, MOST_EXECUTION_COUNTS, MOST_ONE_IN
+from whylate.wire.constants import (
+    LONGEST_RUN_NS,
+    MOST_CONDITIONS,
+    MOST_EXECUTION_COUNTS,
+    MOST_ONE_IN,
+)
 
 Hook = Literal["best", "fentry", "kprobe", "tracefs"]
 
@@ -97,16 +102,20 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     """The executions of a piece of code; the code's callers decide when they are.
 
     comm, pid: of threads of that name, or of that process, alone. one_in: of so many executions one
-    is drawn and kept; None: as few are as can be kept. counters: events that are counted between
+    is drawn and kept; None: as few are as can be kept. keep_above_ns: those that take longer are
+    kept as well, apart from the sample; None: none is. counters: events that are counted between
     the marks of each execution.
     """
 
     place: KernelFunction | TracepointPair | UserCode
     #: Waits for locks are told by lock and callers.
     locks: bool = False
+    #: So are the call paths at the ends of longer executions, and of some others.
+    paths: bool = False
     comm: str | None = None
     pid: Small | None = None
     one_in: Annotated[int, Meta(ge=1, le=MOST_ONE_IN)] | None = None
+    keep_above_ns: Annotated[int, Meta(ge=1, le=LONGEST_RUN_NS)] | None = None
     counters: Annotated[list[CounterPlan], Meta(max_length=MOST_EXECUTION_COUNTS)] = msgspec.field(
         default_factory=list
     )
@@ -146,6 +155,16 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     def for_fewer(self) -> str:
         """Of all executions fewer can be kept."""
         return "with --one-in or --spool"
+
+    @property
+    def longer_than_ns(self) -> int | None:
+        """They have, where a limit is given."""
+        return self.keep_above_ns
+
+    @property
+    def function(self) -> str:
+        """It is timed as a whole."""
+        return self.place.function if isinstance(self.place, KernelFunction) else ""
 
     @property
     def subject(self) -> str:

@@ -149,11 +149,14 @@ class _Trace:
             return
         covered.add(window.due_ns, window.run_ns)
         kind = "late" if window.reason == "tail" else "control"
+        what, quantity = (
+            ("execution", "duration_ns") if traced.is_execution else ("activation", "latency_ns")
+        )
         name = f"{kind}, {format_ns(breakdown.latency_ns)}"
-        begin = self._event(track, window.due_ns, "TYPE_SLICE_BEGIN", name, "activation")
+        begin = self._event(track, window.due_ns, "TYPE_SLICE_BEGIN", name, what)
         for key, value in (
-            ("activation", breakdown.activation),
-            ("latency_ns", breakdown.latency_ns),
+            (what, breakdown.activation),
+            (quantity, breakdown.latency_ns),
             ("cpu", breakdown.cpu),
             ("pid", window.pid),
         ):
@@ -171,15 +174,17 @@ class _Trace:
         """Write the instants of an activation, and the arrow from its waking to its switch."""
         window = traced.window
         self._flow += 1
+        ends = ("begins", "ends") if traced.is_execution else ("due", "run")
         moments = [
-            (window.due_ns, "due"),
+            (window.due_ns, ends[0]),
             (window.timer_ns, "interrupt"),
             (window.waking_ns, "woken"),
             (window.switched_ns, "switched in"),
-            (window.run_ns, "run"),
+            (window.run_ns, ends[1]),
         ]
         track = self._track(window.cpu, "moments")
-        waker = _waker(traced)
+        # An execution may be woken many times: its pieces have by what.
+        waker = None if traced.is_execution else _waker(traced)
         for at_ns, name in moments:
             if at_ns is None:
                 continue

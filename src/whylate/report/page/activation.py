@@ -132,7 +132,8 @@ def drawing(traced: TracedActivation, head: str, colour: Colour) -> Drawing:
     scale = _Scale(window)
     rows = [Row("pieces")]
     blocks = _blocks([_of_piece(piece, colour) for piece in _pieces(traced)], scale, HEAD)
-    waker = _waker(window)
+    # An execution may be woken many times, on any CPU.
+    waker = None if traced.is_execution else _waker(window)
     other_cpus = sorted(cpus_of(window)[1:], key=lambda cpu: (cpu != waker, cpu))[:MOST_OTHERS]
     for cpu in (window.cpu, *other_cpus):
         start = max(scale.start_ns, began_ns(window, cpu))
@@ -144,7 +145,7 @@ def drawing(traced: TracedActivation, head: str, colour: Colour) -> Drawing:
             if own:
                 blocks += _blocks(own, scale, HEAD + ROW * len(rows))
                 rows.append(Row(track.value))
-    moments = _moments(window)
+    moments = _moments(traced)
     return Drawing(
         head,
         tuple(f"{name} {_offset(at - window.due_ns)}" for name, at in moments),
@@ -225,7 +226,10 @@ def _together(short: Sequence[_Stretch], scale: _Scale, y: int) -> Block:
     return Block(x, round(width, 3), y, longest.colour, longest.name, fits, title)
 
 
-def _moments(window: Window) -> list[tuple[str, int]]:
+def _moments(traced: TracedActivation) -> list[tuple[str, int]]:
+    window = traced.window
+    if traced.is_execution:
+        return [("begins", window.due_ns), ("ends", window.run_ns)]
     named = [
         ("due", window.due_ns),
         ("interrupt", window.timer_ns),
@@ -239,7 +243,7 @@ def _moments(window: Window) -> list[tuple[str, int]]:
 def _mark(name: str, at_ns: int, window: Window, scale: _Scale) -> Mark:
     # A moment before the picture begins stands at its edge.
     x = max(scale.x(at_ns), 0.0)
-    side = {"due": "end", "ran": "start"}.get(name, "")
+    side = {"due": "end", "begins": "end", "ran": "start", "ends": "start"}.get(name, "")
     return Mark(x, name, f"{name}: {_offset(at_ns - window.due_ns)}", side)
 
 

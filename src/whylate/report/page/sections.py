@@ -24,6 +24,14 @@ from whylate.report.section_counters import (
     counters_of,
     counts_headline,
 )
+from whylate.report.section_kept import kept_columns, kept_lines, kept_rows
+from whylate.report.section_paths import (
+    PATH_COLUMNS,
+    path_rows,
+    paths_headline,
+    paths_notes,
+    paths_of,
+)
 from whylate.report.sections import (
     COLUMNS,
     LOCK_COLUMNS,
@@ -44,6 +52,10 @@ _TOO_FEW = "Too few executions have a row to say which took longer."
 
 #: Rows of the table of locks, and callers in each.
 _MOST_LOCKS, _CALLERS = 40, 8
+#: The same of the table of call paths.
+_MOST_PATHS, _PATH_CALLERS = 40, 24
+#: Rows of the table of the longest executions.
+_MOST_LONGEST = 20
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,16 @@ class CountersSection:
 
 
 @dataclass(frozen=True)
+class SmallTable:
+    """A table of longer executions with what is said of it."""
+
+    headline: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, ...]]
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True)
 class LongerSection:
     """The section. Rows come with the class of a colour."""
 
@@ -71,6 +93,8 @@ class LongerSection:
     locks: Sequence[tuple[str, ...]]
     lock_columns: Sequence[str]
     locks_note: str
+    paths: SmallTable | None
+    kept: SmallTable | None
 
 
 def counted_executions(summary: Summary, counted: Counted | None) -> CountersSection | None:
@@ -93,7 +117,9 @@ def longer_executions(summary: Summary) -> LongerSection | None:
     """Return the section; None where there is nothing to say, as of another workload."""
     longer = longer_of(summary)
     locks = lock_rows(summary, _MOST_LOCKS, _CALLERS)
-    if longer is None and not locks:
+    paths = _paths_table(summary)
+    kept = _kept_table(summary)
+    if longer is None and not locks and paths is None and kept is None:
         return None
     rows = class_rows(longer) if longer is not None else []
     colours = ["unexplained" if row.name == REST else f"cause{i}" for i, row in enumerate(rows)]
@@ -107,4 +133,25 @@ def longer_executions(summary: Summary) -> LongerSection | None:
         locks,
         LOCK_COLUMNS,
         locks_note(summary, _MOST_LOCKS),
+        paths,
+        kept,
     )
+
+
+def _paths_table(summary: Summary) -> SmallTable | None:
+    paths = paths_of(summary)
+    if paths is None:
+        return None
+    return SmallTable(
+        paths_headline(paths),
+        PATH_COLUMNS,
+        path_rows(paths, _MOST_PATHS, _PATH_CALLERS),
+        paths_notes(paths, _MOST_PATHS),
+    )
+
+
+def _kept_table(summary: Summary) -> SmallTable | None:
+    kept = summary.section.kept if summary.section is not None else None
+    if kept is None:
+        return None
+    return SmallTable("", kept_columns(kept), kept_rows(kept, _MOST_LONGEST), kept_lines(kept))

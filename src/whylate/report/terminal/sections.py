@@ -9,6 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.report.section_counters import counter_classes, counter_notes, counts_headline
+from whylate.report.section_kept import kept_columns, kept_lines, kept_rows
+from whylate.report.section_paths import (
+    PATH_COLUMNS,
+    path_rows,
+    paths_headline,
+    paths_notes,
+)
 from whylate.report.sections import (
     COLUMNS,
     LOCK_COLUMNS,
@@ -19,18 +26,35 @@ from whylate.report.sections import (
     longer_notes,
 )
 from whylate.report.terminal.executions import print_counters
-from whylate.summary.model import LongerFigures, SectionCounters, SectionFigures, Summary
+from whylate.summary.model import (
+    KeptFigures,
+    LongerFigures,
+    PathsFigures,
+    SectionCounters,
+    SectionFigures,
+    Summary,
+)
 
 #: Rows of the table of locks, and callers in each.
 _MOST_LOCKS, _CALLERS = 6, 3
+#: The same of the table of call paths.
+_MOST_PATHS, _PATH_CALLERS = 6, 4
+#: Rows of the table of the longest executions.
+_MOST_LONGEST = 5
 
 
 def print_section(summary: Summary, section: SectionFigures, console: Console) -> None:
-    """Print why executions took longer, their waits for locks, and what was counted of them."""
+    """Print why executions took longer, their waits for locks, call paths and counters."""
     if section.longer is not None:
         _print_longer(section.longer, console)
         console.print()
+    if section.kept is not None:
+        _print_kept(section.kept, console)
+        console.print()
     _print_locks(summary, console)
+    if section.paths is not None:
+        _print_paths(section.paths, console)
+        console.print()
     if section.counters is not None:
         _print_counts(section.counters, console)
         console.print()
@@ -77,3 +101,32 @@ def _print_locks(summary: Summary, console: Console) -> None:
     console.print(table)
     console.print(Text(locks_note(summary, _MOST_LOCKS), style="dim"))
     console.print()
+
+
+def _print_paths(paths: PathsFigures, console: Console) -> None:
+    """Print where longer executions were called from."""
+    console.print(Text(paths_headline(paths)))
+    rows = path_rows(paths, _MOST_PATHS, _PATH_CALLERS)
+    if rows:
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for heading in PATH_COLUMNS:
+            side: Literal["left", "right"] = "left" if heading == PATH_COLUMNS[-1] else "right"
+            table.add_column(heading, justify=side, overflow="fold")
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
+    for note in paths_notes(paths, _MOST_PATHS):
+        console.print(Text(note, style="dim"))
+
+
+def _print_kept(kept: KeptFigures, console: Console) -> None:
+    """Print the longest executions."""
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for heading in kept_columns(kept):
+        table.add_column(heading, justify="right")
+    for row in kept_rows(kept, _MOST_LONGEST):
+        table.add_row(*map(Text, row))
+    if kept.longest:
+        console.print(table)
+    for line in kept_lines(kept):
+        console.print(Text(line, style="dim"))

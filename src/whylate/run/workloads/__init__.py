@@ -18,6 +18,7 @@ from whylate.run.workloads.memory import MemoryRules
 from whylate.run.workloads.rules import ActivationRules, BenchmarkRules, WorkloadRules
 from whylate.run.workloads.section import SectionRules
 from whylate.run.workloads.switch import SwitchRules
+from whylate.run.workloads.tables import WorkloadTable
 from whylate.run.workloads.wakeup import WakeupRules
 
 _ACTIVATIONS: dict[type[ActivationWorkload], ActivationRules] = {
@@ -32,9 +33,13 @@ _BENCHMARKS: dict[type[BenchmarkWorkload], BenchmarkRules] = {
     Command: CommandRules(),
 }
 
-#: Kind of a benchmark -> the table in which a user writes it.
-TABLES = {
-    str(workload.__struct_config__.tag): rules.table for workload, rules in _BENCHMARKS.items()
+_TABLES = (
+    *((workload, rules.table) for workload, rules in _BENCHMARKS.items()),
+    *((workload, rules.table) for workload, rules in _ACTIVATIONS.items()),
+)
+#: Kind of a workload -> the table in which a user writes it.
+TABLES: dict[str, type[WorkloadTable]] = {
+    str(workload.__struct_config__.tag): table for workload, table in _TABLES if table is not None
 }
 #: The knobs that some workloads have.
 KNOBS = tuple(

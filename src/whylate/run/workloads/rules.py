@@ -16,7 +16,7 @@ from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.point_names import point_names
 from whylate.run.errors import RequestError
 from whylate.run.workloads.counters import check_counters, resolve_counters
-from whylate.run.workloads.tables import BenchmarkTable
+from whylate.run.workloads.tables import BenchmarkTable, WorkloadTable
 from whylate.text import is_number
 from whylate.wire.constants import (
     HIGHEST_PRIORITY,
@@ -73,6 +73,9 @@ class WorkloadRules(ABC):
 
 class ActivationRules(WorkloadRules):
     """The rules of all workloads with activations."""
+
+    #: The table in which a user writes the workload; None: a study cannot measure it.
+    table: ClassVar[type[WorkloadTable] | None] = None
 
     @abstractmethod
     def start(self, workload: Any, cpus: Sequence[int]) -> Message:

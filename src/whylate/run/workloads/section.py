@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from whylate.recording.bounds import Small
 from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import (
     Condition,
     KernelFunction,
@@ -20,6 +22,7 @@ from whylate.run.errors import RequestError
 from whylate.run.workloads.app import check_comm, check_pid
 from whylate.run.workloads.counters import check_counters, resolve_counters
 from whylate.run.workloads.rules import ActivationRules
+from whylate.run.workloads.tables import Duration, WorkloadTable
 from whylate.run.workloads.user_code import check_user_code, is_user_code, parse_user_code
 from whylate.text import plain
 from whylate.wire import messages
@@ -27,6 +30,7 @@ from whylate.wire.constants import (
     LONGEST_PLACE,
     MOST_CONDITIONS,
     MOST_EXECUTION_COUNTS,
+    SectionGroups,
     SectionHook,
     SectionKey,
 )
@@ -41,11 +45,39 @@ _OWN = re.compile(
     r"bpf_|__bpf_|ktime_get|trace_call_bpf|perf_trace_run_bpf|kprobe|rethook|"
     r"arch_rethook|ftrace_|__x64_sys_bpf|__sys_bpf"
 )
+#: Of code that reads a stack or memory for the programs of the recorder, and of the section.
+_OWN_READS = re.compile(
+    r"copy_from_(kernel|user)_nofault|get_callchain_|get_perf_callchain|perf_callchain_|"
+    r"arch_stack_walk|unwind_|stack_trace_"
+)
 _MOST_VALUE = 1 << 63
+
+
+class SectionTable(WorkloadTable, rename={"duration": "for"}, kw_only=True):
+    """[section]. place: as whylate section takes it; the others are its options."""
+
+    place: str
+    duration: Duration = Duration(20_000_000_000)
+    comm: str | None = None
+    hook: str = "best"
+    one_in: Small | None = None
+    counters: list[str] = msgspec.field(default_factory=list)
+
+    def workload(self) -> Section:
+        """Return the section; raises RequestError."""
+        return Section(
+            duration_ns=int(self.duration),
+            place=parse_place(self.place, self.hook),
+            comm=self.comm,
+            one_in=self.one_in,
+            counters=[CounterPlan(name) for name in self.counters],
+        )
 
 
 class SectionRules(ActivationRules):
     """Every execution of a piece of code."""
+
+    table: ClassVar[type[WorkloadTable] | None] = SectionTable
 
     def check(self, plan: RunPlan) -> None:
         """Raise RequestError for a section that no board can time."""
@@ -70,6 +102,7 @@ class SectionRules(ActivationRules):
             )
         check_counters([counter.name for counter in workload.counters])
         super().check(plan)
+        check_recorder(workload)
 
     def resolve(self, plan: RunPlan, available: Sequence[int], model: str | None) -> Section:
         """Resolve the counters; raises RequestError."""
@@ -101,8 +134,9 @@ class SectionRules(ActivationRules):
             pid=workload.pid or 0,
             comm=workload.comm or "",
             one_in=workload.one_in or 0,
-            above_ns=0,
-            locks=int(workload.locks),
+            above_ns=workload.keep_above_ns or 0,
+            locks=(SectionGroups.LOCKS if workload.locks else 0)
+            | (SectionGroups.PATHS if workload.paths else 0),
             file=user.file if user is not None else "",
         )
 
@@ -115,12 +149,25 @@ def _hook_of(place: KernelFunction | TracepointPair | UserCode) -> SectionHook:
     return SectionHook.TRACE_EVENT if is_pair else SectionHook.KPROBE_EVENT
 
 
+def check_recorder(workload: Section) -> None:
+    """Raise RequestError for windows of executions that no thread takes along."""
+    if workload.recorder is None:
+        return
+    pair = workload.place if isinstance(workload.place, TracepointPair) else None
+    if pair is not None and pair.key != "thread":
+        raise RequestError(
+            "--recorder follows the thread of an execution: not with `by cpu` or `by ARGUMENT`"
+        )
+    if workload.recorder.stop_above_ns is not None or workload.recorder.detach is not None:
+        raise RequestError("the recorder of a section is neither stopped nor detached early")
+
+
 def check_place(place: KernelFunction | TracepointPair | UserCode) -> None:
     """Raise RequestError for names that no kernel has, and for code that times executions."""
     if isinstance(place, KernelFunction):
         if len(place.function) > LONGEST_PLACE or not _FUNCTION.fullmatch(place.function):
             raise RequestError(f"{plain(place.function, 80)!r} is no name of a function")
-        if _OWN.match(place.function):
+        if _OWN.match(place.function) or _OWN_READS.match(place.function):
             raise RequestError(
                 f"{place.function} runs while an execution is timed: it cannot be timed itself"
             )

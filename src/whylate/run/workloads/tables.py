@@ -1,4 +1,4 @@
-"""Benchmarks as a user writes them: the tables of a study's plan, and the options of a command."""
+"""Workloads as a user writes them: the tables of a study's plan, and the options of a command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,15 @@ def parse_duration(key: str, text: str) -> int:
     return ns
 
 
-class BenchmarkTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class WorkloadTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The table of a workload."""
+
+    def workload(self) -> Workload:
+        """Return the workload; raises RequestError."""
+        raise NotImplementedError
+
+
+class BenchmarkTable(WorkloadTable, kw_only=True):
     """What every benchmark has. rounds: few, since a study compares runs."""
 
     rounds: Small = 3
@@ -39,10 +47,6 @@ class BenchmarkTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     def common(self) -> dict[str, Any]:
         """Return the fields that every benchmark has."""
         return {"rounds": self.rounds, "counters": [CounterPlan(name) for name in self.counters]}
-
-    def workload(self) -> Workload:
-        """Return the workload; raises RequestError."""
-        raise NotImplementedError
 
 
 class BlockTable(BenchmarkTable, kw_only=True):
@@ -58,7 +62,7 @@ class BlockTable(BenchmarkTable, kw_only=True):
         return {**super().common(), **block, "repetitions": self.repetitions, "free": self.free}
 
 
-def workload_of(table: BenchmarkTable) -> Workload:
+def workload_of(table: WorkloadTable) -> Workload:
     """Return the workload of a table; raises RequestError, for one that measures nothing too."""
     try:
         return table.workload()
@@ -66,7 +70,7 @@ def workload_of(table: BenchmarkTable) -> Workload:
         raise RequestError(f"{error}: each list of its table needs a value") from None
 
 
-def read_table(kind: type[BenchmarkTable], raw: Any) -> BenchmarkTable:
+def read_table(kind: type[WorkloadTable], raw: Any) -> WorkloadTable:
     """Convert a table as a user wrote it; raises RequestError, msgspec.ValidationError."""
     return msgspec.convert(raw, type=kind, dec_hook=_quantity)
 

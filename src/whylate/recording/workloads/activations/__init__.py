@@ -41,9 +41,10 @@ class RecorderPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     engine: Engine = "best"
     #: Above it an activation is late; None: by rank, the slowest tail_ppm of a million.
     threshold_ns: LimitNs | None = None
-    #: Twice the tail that `explain` reports: which activations it will hold is not known yet.
+    #: Twice the tail that `explain` reports: which activations it will hold is not known yet. Of
+    #: executions 0: as many as can be recorded, by how many come before the run.
     tail_ppm: Small = 2000
-    #: One activation of so many is recorded as a control, whatever its latency.
+    #: One activation of so many is recorded as a control, whatever its latency. 0: as above.
     control_every: Small = 1000
     #: The first activation above it ends the run; None: no activation does.
     stop_above_ns: LimitNs | None = None
@@ -82,6 +83,16 @@ class ActivationWorkload(
     def subject(self) -> str:
         """What is measured, where the user names it: a program, or a piece of code."""
         return self.target.description if self.target is not None else ""
+
+    @property
+    def longer_than_ns(self) -> int | None:
+        """Activations that take longer have a row if they were not drawn, too; None: none have."""
+        return None
+
+    @property
+    def function(self) -> str:
+        """The function of the kernel that is timed from its entry to its return; empty: none is."""
+        return ""
 
     @property
     def counted(self) -> str:

@@ -56,6 +56,8 @@ class CpuAccounting:
     next: int = 0
     #: The activation that the probe had reached, by its progress messages.
     progress: int = 0
+    #: Rows that are no part of the sample: they are kept apart, and are not expected.
+    apart: int = 0
     result: CpuResult | None = None
     refused: int = 0
     faults: list[str] = field(default_factory=list)
@@ -102,8 +104,8 @@ class CpuAccounting:
             cpu=self.started.cpu,
             start_ns=self.started.start_ns,
             end_ns=self.end_ns(),
-            expected=expected,
-            seen=self.seen,
+            expected=expected - self.apart,
+            seen=self.seen - self.apart,
             overrun=self.overrun,
             dropped=self.gaps + max(0, expected - self.next),
             policy=POLICIES.get(started.policy, f"policy {started.policy}"),
@@ -141,8 +143,8 @@ class CpuAccounting:
         if self.refused:
             faults.append(f"{self.refused} blocks of samples of CPU {cpu} contradict others")
         if result is not None and (
-            result.seen + result.overrun + result.dropped != account.expected
-            or result.seen < account.seen
+            result.seen + result.overrun + result.dropped != account.expected + self.apart
+            or result.seen < account.seen + self.apart
             or result.overrun < account.overrun
         ):
             faults.append(

@@ -68,6 +68,8 @@ class ActivationAssembler(ABC):
 
     def __init__(self, sink: Sink, duration_ns: int) -> None:
         self.sink = sink
+        #: Of rows that were not drawn, and are no part of the sample; None: there are none.
+        self.longer_sink: Sink | None = None
         self.duration_ns = duration_ns
         self.accountings: dict[int, CpuAccounting] = {}
         #: Blocks that turned out not to be understood after they were added.

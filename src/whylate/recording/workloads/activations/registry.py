@@ -18,6 +18,10 @@ _ASSEMBLERS: dict[type[ActivationWorkload], type[ActivationAssembler]] = {
 }
 
 
-def activation_assembler(workload: ActivationWorkload, sink: Sink) -> ActivationAssembler:
+def activation_assembler(
+    workload: ActivationWorkload, sink: Sink, longer: Sink | None = None
+) -> ActivationAssembler:
     """Return what builds the samples of a workload."""
-    return _ASSEMBLERS[type(workload)](sink, workload.duration_ns)
+    assembler = _ASSEMBLERS[type(workload)](sink, workload.duration_ns)
+    assembler.longer_sink = longer
+    return assembler

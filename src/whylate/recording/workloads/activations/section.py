@@ -12,10 +12,13 @@ from whylate.recording.manifest import Problem
 from whylate.recording.sections import (
     HOOKS,
     MOST_CALLERS,
+    MOST_PATH_CALLERS,
     OBSERVED,
     CountAccount,
     CpuBins,
     LockReport,
+    PathReport,
+    PathsReport,
     SectionAccount,
     SectionFloor,
     SectionReport,
@@ -35,7 +38,9 @@ from whylate.wire.constants import (
     HIGHEST_PID,
     LONGEST_COMM,
     MOST_LOCK_GROUPS,
+    MOST_PATH_GROUPS,
     CountState,
+    ExecutionFlag,
     NameTable,
 )
 from whylate.wire.executions import (
@@ -43,6 +48,7 @@ from whylate.wire.executions import (
     ExecutionRows,
     decode_counts,
     decode_executions,
+    select_rows,
 )
 from whylate.wire.messages import (
     ExecutionBins,
@@ -55,6 +61,7 @@ from whylate.wire.messages import (
     SampleStages,
     SampleThreads,
     SectionLock,
+    SectionPath,
     SectionResult,
     SectionStarted,
 )
@@ -92,8 +99,8 @@ class SectionAssembler(AppAssembler):
                     tried=message.tried,
                     counts=CountAccount() if counters else None,
                 )
-            case SectionLock():
-                self._add_lock(message)
+            case SectionLock() | SectionPath():
+                self._add_group(message)
             case SectionFloorMessage():
                 self._add_floor(message)
             case Executions():
@@ -144,6 +151,10 @@ class SectionAssembler(AppAssembler):
         kept = sum(cpu.seen + cpu.gaps for cpu in self.accountings.values())
         if kept > account.returned:
             faults.append(f"{kept} executions were kept of {account.returned}")
+        paths = self.section.paths if self.section is not None else None
+        with_path = sum(path.longer + path.control for path in paths.groups) if paths else 0
+        if paths is not None and with_path + paths.lost > account.returned:
+            faults.append(f"{with_path + paths.lost} have a path of {account.returned}")
         return [
             Problem("account", f"the accounting of executions does not close: {fault}", fatal=True)
             for fault in faults
@@ -189,6 +200,7 @@ class SectionAssembler(AppAssembler):
         return accounting
 
     def _add_rows(self, cpu: int, decoded: ExecutionRows, counts: Counts | None = None) -> None:
+        """Add rows of which those that were not drawn are kept apart."""
         accounting, threads = self._watched(cpu), decoded.threads
         if not accounting.add(decoded.rows):
             return
@@ -196,10 +208,17 @@ class SectionAssembler(AppAssembler):
             self._account_counts(counts)
             threads = dataclasses.replace(threads, counts=counts.values)
         accounting.extend(decoded.rows, threads)
-        self.digest.add(cpu, decoded.rows)
         if len(self.threads) < MAX_THREADS:
             self.threads.update(np.unique(threads.pid).tolist())
-        self.sink(cpu, decoded.rows, None, threads)
+        is_drawn = (decoded.flags & ExecutionFlag.DRAWN) != 0
+        rows = decoded.rows
+        if not is_drawn.all():
+            accounting.apart += int(np.count_nonzero(~is_drawn))
+            if self.longer_sink is not None:
+                self.longer_sink(cpu, select_rows(rows, ~is_drawn), None, threads.select(~is_drawn))
+            rows, threads = select_rows(rows, is_drawn), threads.select(is_drawn)
+        self.digest.add(cpu, rows)
+        self.sink(cpu, rows, None, threads)
 
     def _add_floor_counts(self, message: FloorCounts, counters: int) -> None:
         if self.section is None or self.section.hook_counts or len(message.values) != counters:
@@ -218,6 +237,12 @@ class SectionAssembler(AppAssembler):
     def _add_name(self, message: Name) -> None:
         if len(self.names) < MAX_THREADS and 0 < message.id <= HIGHEST_PID:
             self.names[message.id] = shown(message.text, LONGEST_COMM)
+
+    def _add_group(self, message: SectionLock | SectionPath) -> None:
+        if isinstance(message, SectionLock):
+            self._add_lock(message)
+        else:
+            self._add_path(message)
 
     def _add_lock(self, message: SectionLock) -> None:
         section = self.section
@@ -241,6 +266,30 @@ class SectionAssembler(AppAssembler):
             callers=[shown(name, _LONGEST_NAME) for name in message.callers],
         )
         self.section = msgspec.structs.replace(section, locks=[*section.locks, lock])
+
+    def _add_path(self, message: SectionPath) -> None:
+        section = self.section
+        if section is None or (section.paths is None) == bool(message.callers):
+            raise WireError("call paths of no section, or in no order")
+        before = section.paths or PathsReport(above_ns=message.above_ns or None, lost=message.lost)
+        if (
+            len(before.groups) == MOST_PATH_GROUPS
+            or len(message.callers) > MOST_PATH_CALLERS
+            or (message.above_ns or None) != before.above_ns
+            or (message.callers and (message.lost or not message.longer + message.control))
+            or not message.longest_ns <= message.total_ns <= message.longer * message.longest_ns
+            or (message.longer and not 0 < message.above_ns < message.longest_ns)
+        ):
+            raise WireError("call paths that cannot have been")
+        path = PathReport(
+            longer=message.longer,
+            total_ns=message.total_ns,
+            longest_ns=message.longest_ns,
+            control=message.control,
+            callers=[shown(name, _LONGEST_NAME) for name in message.callers],
+        )
+        paths = msgspec.structs.replace(before, groups=[*before.groups, path])
+        self.section = msgspec.structs.replace(section, paths=paths)
 
     def _add_floor(self, message: SectionFloorMessage) -> None:
         if self.section is None:
