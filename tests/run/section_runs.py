@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from c_programs import FLAGS
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.recording.sections import SectionAccount, SectionReport
@@ -22,6 +23,13 @@ SECONDS = 2
 def command(directory: Path, section: str, *options: str, seconds: float = SECONDS) -> list[str]:
     return [sys.executable, "-m", "whylate", "section", section, "--for", f"{seconds}s",
             "-o", str(directory), *options]  # fmt: skip
+
+
+def build_caller(program: Path) -> Path:
+    """Compile the program caller, whose thread goes by its file's name."""
+    source = Path(__file__).with_name("caller.c")
+    subprocess.run(["cc", *FLAGS, "-O2", str(source), "-o", str(program)], check=True)
+    return program
 
 
 def wait_for(condition: Callable[[], bool], what: str) -> None:

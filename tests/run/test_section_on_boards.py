@@ -153,8 +153,8 @@ def test_a_duration_is_what_the_function_says_itself(case: tuple[str, str, str])
     floor_ns = np.median(more_ns)
     assert 0 < floor_ns < HOOKS_NS
     right = np.abs(more_ns - floor_ns) <= np.maximum(100, 0.02 * length_ns)
-    # A tick may lie between a hook and the function's own reading, in few of a few hundred.
-    assert (~right).sum() <= max(3, 0.01 * right.size)
+    # A tick may lie between a hook and the function's own reading.
+    assert right.mean() >= 0.99
 
 
 @cases("fixed", "sleeps", "two")

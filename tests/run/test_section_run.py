@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from section_runs import CALLS, command, has_started, report_of, timed, wait_for
+from section_runs import CALLS, build_caller, command, has_started, report_of, timed, wait_for
 
-from c_programs import FLAGS
 from processes import descendants_of
 from whylate.recording.reader import open_recording
 
@@ -32,10 +31,7 @@ PROG_GET_FD_BY_ID = 13
 @pytest.fixture(scope="module")
 def caller(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the program caller, by which name its thread goes."""
-    program = tmp_path_factory.mktemp("caller") / "wl-caller"
-    source = Path(__file__).with_name("caller.c")
-    subprocess.run(["cc", *FLAGS, "-O2", str(source), "-o", str(program)], check=True)
-    return program
+    return build_caller(tmp_path_factory.mktemp("caller") / "wl-caller")
 
 
 @pytest.mark.parametrize(
