@@ -234,3 +234,24 @@ def test_waits_for_the_same_locks_outside_of_the_section_are_not_counted(
     # Of the scheduler's locks there may be a wait.
     assert run.rows["lock_ns"].sum() < 0.02 * run.rows["latency_ns"].sum()
     assert (run.rows["lock_ns"] > 0).mean() < 0.01
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "irq:softirq_entry..irq:softirq_exit",
+        "irq_vectors:local_timer_entry..irq_vectors:local_timer_exit",
+    ],
+)
+def test_an_interrupt_does_not_interrupt_itself(tmp_path: Path, section: str) -> None:
+    events = Path("/sys/kernel/tracing/events")
+    system = section.partition(":")[0]
+    if events.is_dir() and any(events.iterdir()) and not (events / system).is_dir():
+        pytest.skip(f"this kernel has no {system}")
+    manifest = timed(tmp_path / "r", section, "--one-in", "1", program=["sleep", "1"])
+    report_of(manifest)
+    table = pq.read_table(tmp_path / "r" / "samples.parquet")
+    took_ns, interrupted_ns = (table[name].to_numpy() for name in ("latency_ns", PARTS[0]))
+    assert took_ns.size > 50
+    # Others may come in between; the interrupt's own time would be most of each.
+    assert np.mean(interrupted_ns > took_ns / 2) < 0.2

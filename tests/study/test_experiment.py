@@ -19,6 +19,7 @@ from whylate.recording.manifest import Fact, Manifest
 from whylate.recording.plan import FaultPlan, LoadPlan, RunPlan, Setting
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.app import App, CommTarget
+from whylate.recording.workloads.section import KernelFunction, Section
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
 from whylate.study.experiment.judge import ExperimentResult, RunLate, different_facts, judged
@@ -29,6 +30,11 @@ LIMIT_NS = 100_000
 
 PLAN = RunPlan(workload=Wakeup(duration_ns=10**9, interval_ns=10**6), cpus=[0])
 APP = App(duration_ns=10**9, target=CommTarget("player"))
+SECTION = RunPlan(
+    workload=Section(duration_ns=10**9, place=KernelFunction("vfs_read"), locks=True),
+    cpus=[0, 1],
+    loads=[LoadPlan("code", 1), LoadPlan("fork", 2)],
+)
 
 
 def recorded(*, allow_idle_states: bool = False, **changed: Any) -> RunPlan:
@@ -53,6 +59,25 @@ def test_a_knob_is_switched_and_nothing_else() -> None:
     on, off, placebo = knobs(of, "rt-runtime=-1")
     assert on == placebo == {"/proc/sys/vm/swappiness": "7", "idle-states": "allowed"}
     assert off == {**on, "rt-runtime": "-1"}
+
+
+def test_a_section_is_repeated_with_and_without_a_load() -> None:
+    on, off, placebo = knobs(SECTION, "code")
+    assert on == placebo == {"load": "code:1"}
+    assert off == {}
+    plan = asked(SECTION, "code").plan
+    assert plan.cpus is None
+    assert plan.loads[0].loads == [LoadPlan("fork", 2)]
+    section = plan.workload
+    assert isinstance(section, Section)
+    assert section.place == KernelFunction("vfs_read")
+    assert section.recorder == RecorderPlan(threshold_ns=LIMIT_NS, tail_ppm=0, control_every=0)
+
+
+def test_a_section_of_one_process_is_not_repeated() -> None:
+    workload = msgspec.structs.replace(SECTION.workload, pid=312)
+    with pytest.raises(RequestError, match="--pid"):
+        asked(msgspec.structs.replace(SECTION, workload=workload), "code")
 
 
 def test_a_setting_of_the_recording_is_switched_by_whichever_name() -> None:
@@ -134,7 +159,7 @@ def test_what_the_runs_have_otherwise_than_the_recording_is_named() -> None:
 
 
 def test_a_watched_program_is_not_repeated() -> None:
-    with pytest.raises(RequestError, match="not that of a program"):
+    with pytest.raises(RequestError, match="not a program"):
         asked(msgspec.structs.replace(PLAN, workload=APP), "thp=never")
 
 

@@ -333,7 +333,12 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def has_all_rows(self) -> bool:
         """Whether all that was seen has a row: of a section only some executions may have one."""
-        return self.section is None or self.section.one_in == 1
+        return self.one_in == 1
+
+    @property
+    def one_in(self) -> int:
+        """Of how many that were seen one has a row, in the mean."""
+        return self.section.one_in if self.section is not None else 1
 
     def __post_init__(self) -> None:
         """Raise ValueError for a manifest that contradicts itself."""

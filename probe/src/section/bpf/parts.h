@@ -81,9 +81,17 @@ SECTION("raw_tp/irq_handler_exit") int part_interrupt_end(__u64 *context)
 	inner_ns = cpu->levels[level % SECTION_LEVELS].inner_ns;
 	owner = in_section(bpf_get_current_pid_tgid());
 	if (owner && inner_ns < took_ns) {
+		struct section_frame *newest = frame_at(owner, (owner->state & OWNER_DEPTH) - 1);
+
 		owner->parts.interrupted_ns += took_ns - inner_ns;
-		owner->interrupt_took_ns = took_ns - inner_ns;
-		owner->interrupt_ns = now;
+		if (newest->level > level) {
+			/* It is within this interrupt, which does not interrupt it: where both end
+			 * at one tracepoint, this program runs first. */
+			newest->parts.interrupted_ns += took_ns - inner_ns;
+		} else {
+			owner->interrupt_took_ns = took_ns - inner_ns;
+			owner->interrupt_ns = now;
+		}
 	}
 	if (level)
 		cpu->levels[(level - 1) % SECTION_LEVELS].inner_ns += took_ns;

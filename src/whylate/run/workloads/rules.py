@@ -76,6 +76,8 @@ class ActivationRules(WorkloadRules):
 
     #: The table in which a user writes the workload; None: a study cannot measure it.
     table: ClassVar[type[WorkloadTable] | None] = None
+    #: Whether the user may name the CPUs that are measured.
+    takes_cpus: ClassVar[bool] = True
 
     @abstractmethod
     def start(self, workload: Any, cpus: Sequence[int]) -> Message:
@@ -84,7 +86,7 @@ class ActivationRules(WorkloadRules):
     def repeat(self, workload: Any, duration_ns: int, recorder: RecorderPlan) -> Workload:
         """Return the workload that an experiment repeats; raises RequestError."""
         del workload, duration_ns, recorder
-        raise RequestError("--experiment repeats the wakeup workload: not that of a program")
+        raise RequestError("--experiment repeats wakeups and sections: not a program")
 
     def script(self, workload: Any, cpus: Sequence[int]) -> Iterator[Message]:
         """Yield the command that starts it."""

@@ -10,6 +10,7 @@ import msgspec
 
 from whylate.recording.bounds import Small
 from whylate.recording.plan import RunPlan
+from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import (
     Condition,
@@ -78,6 +79,7 @@ class SectionRules(ActivationRules):
     """Every execution of a piece of code."""
 
     table: ClassVar[type[WorkloadTable] | None] = SectionTable
+    takes_cpus: ClassVar[bool] = False
 
     def check(self, plan: RunPlan) -> None:
         """Raise RequestError for a section that no board can time."""
@@ -111,6 +113,15 @@ class SectionRules(ActivationRules):
         counters = resolve_counters(workload.counters, model)
         resolved: Section = msgspec.structs.replace(workload, counters=counters)
         return resolved
+
+    def repeat(self, workload: Section, duration_ns: int, recorder: RecorderPlan) -> Section:
+        """Return the section with a recorder whose windows the probe chooses."""
+        if workload.pid is not None:
+            raise RequestError("--experiment repeats no run of --pid: its process may have ended")
+        chosen = msgspec.structs.replace(recorder, tail_ppm=0, control_every=0)
+        return msgspec.structs.replace(
+            workload, duration_ns=duration_ns, recorder=chosen, locks=False, paths=False
+        )
 
     def start(self, workload: Section, cpus: Sequence[int]) -> messages.Section:
         """Return the command that starts it."""

@@ -159,10 +159,12 @@ def _run(recording: Path, threshold_ns: int, seconds: float) -> RunLate:
     population = answer.population
     if population is None:
         return RunLate(0, 0, {}, None)
+    # Runs may keep rows of various parts of their executions.
+    excess = opened.manifest.one_in * population.excess_ns / seconds
     causes: dict[Cause, float] = defaultdict(float)
     for item in population.causes:
-        causes[item.cause] += item.share * population.excess_ns / seconds
-    return RunLate(population.excess_ns / seconds, population.episodes, causes, None)
+        causes[item.cause] += item.share * excess
+    return RunLate(excess, population.episodes, causes, None)
 
 
 def judged(

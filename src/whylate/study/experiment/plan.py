@@ -103,10 +103,11 @@ def plan_experiment(
     """
     activations = plan.activations
     if activations is None:
-        raise RequestError("--experiment repeats the wakeup workload: not a benchmark")
+        raise RequestError("--experiment repeats wakeups and sections: not a benchmark")
+    of_workload = activation_rules(activations)
     duration_ns = activations.duration_ns if duration_ns is None else duration_ns
     recorder = RecorderPlan(threshold_ns=threshold_ns)
-    workload = activation_rules(activations).repeat(activations, duration_ns, recorder)
+    workload = of_workload.repeat(activations, duration_ns, recorder)
     if not FEWEST_ROUNDS <= rounds <= MOST_ROUNDS:
         raise RequestError(f"--rounds must lie between {FEWEST_ROUNDS} and {MOST_ROUNDS}")
     switch = _switch(plan, what)
@@ -121,7 +122,7 @@ def plan_experiment(
         loads=[LoadSet("as-recorded", loads)],
         stop=Stop("runs", [rounds]),
         workload=workload,
-        cpus=plan.cpus,
+        cpus=plan.cpus if of_workload.takes_cpus else None,
         virtual_time=plan.virtual_time,
         smp=max(plan.measured_cpus) + 1 if plan.virtual_time else None,
     )
@@ -140,7 +141,8 @@ def plan_experiment(
 def _as_recorded(plan: RunPlan, activations: ActivationWorkload) -> dict[str, str]:
     """Return the knobs of the recorded run."""
     knobs = {setting.path: setting.value for setting in plan.settings}
-    knobs["idle-states"] = "allowed" if activations.allow_idle_states else "held"
+    if "idle-states" in activation_rules(activations).knobs:
+        knobs["idle-states"] = "allowed" if activations.allow_idle_states else "held"
     if plan.faults:
         knobs["fault"] = _faults_text(plan)
     return knobs
