@@ -122,7 +122,7 @@ class _Doing:
             if kind is Kind.LOCK_BEGIN and len(self.locks) < DEEPEST:
                 depth = interrupts + len(self.softirqs)
                 spins = event.prev_state != "S"
-                self.locks.append(_Wait(event.id, name or "one without a name", depth, spins))
+                self.locks.append(_Wait(event.id, name or "without a name", depth, spins))
 
     def defer(self, event: Event) -> None:
         """Take an event of a deferred function, of a softirq or of a thread's work."""
