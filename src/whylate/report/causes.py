@@ -160,14 +160,14 @@ def notes(answer: Answer, population: Population) -> list[str]:
             "together; measure longer"
         )
     elif population.episodes < FEW_EPISODES:
-        lines.append(f"{population.episodes} {_unit(answer)}s say little about the next ones")
-    lines += [text for timing in answer.timings if (text := timing_text(timing))]
+        lines.append(f"{population.episodes} {late_unit(answer)}s say little about the next ones")
+    lines += [text for timing in answer.timings if (text := timing_text(timing, late_unit(answer)))]
     if text := unobservable_text(answer.observability):
         lines.append(text)
     return lines
 
 
-def timing_text(timing: Timing) -> str:
+def timing_text(timing: Timing, unit: str = "episode") -> str:
     """Say when a cause acts, where that is not all through the run; "" otherwise."""
     parts = []
     if timing.first is not None and timing.last is not None:
@@ -178,7 +178,7 @@ def timing_text(timing: Timing) -> str:
     if not parts:
         return ""
     name = cause_name(timing.cause, timing.detail)
-    return f"{name}: {', '.join(parts)} ({format_count(timing.episodes)} episodes)"
+    return f"{name}: {', '.join(parts)} ({format_count(timing.episodes)} {unit}s)"
 
 
 def unobservable_text(observability: Sequence[Observability]) -> str:
@@ -234,7 +234,7 @@ def unrecorded_text(answer: Answer) -> str:
     """Say how many late episodes were not recorded, and so are in no family."""
     if answer.families is None or not answer.families.unrecorded:
         return ""
-    return f"{format_count(answer.families.unrecorded)} late {_unit(answer)}s were not recorded"
+    return f"{format_count(answer.families.unrecorded)} late {late_unit(answer)}s were not recorded"
 
 
 def activation_title(traced: TracedActivation, answer: Answer) -> str:
@@ -257,11 +257,11 @@ def _interval(cause: CauseShare) -> str:
     return f"{format_percent(cause.low).removesuffix(' %')} to {format_percent(cause.high)}"
 
 
-def _unit(answer: Answer) -> str:
+def late_unit(answer: Answer) -> str:
     """Return what is late together: each execution is alone."""
     return "execution" if answer.is_of_executions else "episode"
 
 
 def _late_episodes(population: Population, answer: Answer) -> str:
     number = population.episodes
-    return f"{number:,} late {_unit(answer)}{'' if number == 1 else 's'}"
+    return f"{number:,} late {late_unit(answer)}{'' if number == 1 else 's'}"

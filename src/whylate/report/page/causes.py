@@ -6,7 +6,7 @@ Nothing here is escaped for HTML: the template escapes everything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whylate.causes.advice import Advice, load_advice
 from whylate.causes.answer import Answer
@@ -61,13 +61,16 @@ class Why:
     drawings: Sequence[Drawing] = ()
     legend: Sequence[tuple[str, str]] = ()
     advice: Sequence[tuple[str, Advice]] = ()
+    title: str = "Why it was late"
+    counted: str = "activations"
+    grouped: str = "episodes"
 
 
 def why(answer: Answer) -> Why:
     """Return the section of an answer."""
     population = answer.population
     if population is None:
-        return Why(no_answer(answer))
+        return _worded(Why(no_answer(answer)), answer)
     rows = cause_rows(population)
     colours = _colours(rows)
 
@@ -78,7 +81,7 @@ def why(answer: Answer) -> Why:
         drawing(traced, activation_title(traced, answer), colour) for traced in answer.worst
     ]
     coloured = [(row, colours.get(row.key, "rest") if row.key else "rest") for row in rows]
-    return Why(
+    explained = Why(
         "",
         headline(answer, population),
         bar([(row.name, row.share, colour) for row, colour in coloured]),
@@ -90,6 +93,15 @@ def why(answer: Answer) -> Why:
         _legend(drawings),
         [(cause.value, load_advice(cause)) for cause in significant_causes(population)],
     )
+    return _worded(explained, answer)
+
+
+def _worded(explained: Why, answer: Answer) -> Why:
+    """Return the section with the words of what its rows are of."""
+    if not answer.is_of_executions:
+        return explained
+    title = "What ran during late executions"
+    return replace(explained, title=title, counted=answer.counted, grouped=answer.counted)
 
 
 def _colours(rows: Iterable[CauseRow]) -> dict[Key, str]:

@@ -28,6 +28,11 @@ from whylate.text import plain
 _MOST_WAITS = 64
 
 
+def _has_why(answer: Answer, manifest: Manifest) -> bool:
+    """Whether the page says why: of executions only where windows of them were asked for."""
+    return not answer.is_of_executions or manifest.recorder is not None
+
+
 def render_html(
     summary: Summary,
     manifest: Manifest,
@@ -50,7 +55,7 @@ def render_html(
         ("uPlot.min.css", "report.css", *(["comparison.css"] if counted is not None else [])),
         ("uPlot.iife.min.js", "plots.js", "report.js"),
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
-        why=why(answer) if answer is not None and summary.section is None else None,
+        why=why(answer) if answer is not None and _has_why(answer, manifest) else None,
         longer=longer_executions(summary),
         counters=counted_executions(summary, counted),
         bar_width=WIDTH,

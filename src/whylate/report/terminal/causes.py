@@ -21,6 +21,7 @@ from whylate.report.causes import (
     cause_rows,
     family_rows,
     headline,
+    late_unit,
     no_answer,
     notes,
     significant_causes,
@@ -44,7 +45,7 @@ def print_answer(answer: Answer, console: Console, worst: int = 0) -> None:
         console.print(Text(line, style="dim"))
     if families := family_rows(answer):
         console.print()
-        console.print(_families_table(families))
+        console.print(_families_table(families, late_unit(answer)))
         if text := unrecorded_text(answer):
             console.print(Text(text, style="dim"))
     for traced in answer.worst[:worst]:
@@ -88,8 +89,8 @@ def _causes_table(rows: Iterable[CauseRow]) -> Table:
     return table
 
 
-def _families_table(rows: Iterable[FamilyRow]) -> Table:
-    numbers = ("episodes", "each", "median", "in control", "worst")
+def _families_table(rows: Iterable[FamilyRow], unit: str) -> Table:
+    numbers = (f"{unit}s", "each", "median", "in control", "worst")
     table = _table([("", False), ("in common", False), *((heading, True) for heading in numbers)])
     for row in rows:
         table.add_row(
