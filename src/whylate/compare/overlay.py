@@ -207,7 +207,7 @@ def _described(number: int, summary: RecordingSummary, subject: str, count: int)
 def _no_group(summary: Summary, rows: int) -> str | None:
     """Return why a run has no group; None where it has one."""
     if summary.trust.verdict != "ok":
-        reason = next(iter(summary.trust.reasons), "no reason was given")
+        reason = next(iter(summary.trust.reasons), "no reason was given").rstrip(".")
         return f"there is no verdict on it ({reason})"
     if rows < rows_needed():
         return (
