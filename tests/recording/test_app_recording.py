@@ -191,7 +191,7 @@ def test_threads_that_cannot_be_are_refused(tmp_path: Path, message: SampleThrea
     samples, stages, _ = block(WAKEUPS)
     manifest = finish(app_journal(tmp_path / "r", samples, stages, message, seen=4))
     assert manifest.cpus[0].seen == 0
-    assert "1 records of the journal were damaged" in problems(manifest)
+    assert "1 record of the journal was damaged" in problems(manifest)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_threads_that_cannot_be_are_refused(tmp_path: Path, message: SampleThrea
 def test_what_no_probe_would_say_is_refused(tmp_path: Path, message: object) -> None:
     manifest = finish(app_journal(tmp_path / "r", *block(WAKEUPS), message, seen=4))  # type: ignore[arg-type]
     assert manifest.cpus[0].seen == 4
-    assert "1 records of the journal were damaged" in problems(manifest)
+    assert "1 record of the journal was damaged" in problems(manifest)
 
 
 def test_a_latency_that_ends_after_all_time_is_refused(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_more_waits_than_wakeups_are_none(tmp_path: Path) -> None:
     sent = wait([10_000_000] * 31)
     manifest = finish(app_journal(tmp_path / "r", *block(WAKEUPS), *NAMES, sent, seen=30))
     assert manifest.waits == []
-    assert "1 records of the journal were damaged" in str(manifest.problems)
+    assert "1 record of the journal was damaged" in str(manifest.problems)
 
 
 def test_without_waits_there_is_no_table(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_a_result_that_ends_at_no_possible_time_is_malformed(end_ns: int, tmp_pa
     write_journal(tmp_path / "r", opening(None), sent)
     manifest = open_recording(tmp_path / "r").manifest
     assert manifest.state == "cut"
-    assert any("1 records of the journal" in problem.text for problem in manifest.problems)
+    assert any("1 record of the journal" in problem.text for problem in manifest.problems)
 
 
 @pytest.mark.parametrize(

@@ -262,7 +262,7 @@ def _problems(
     damaged = counts.damaged + counts.oversized + counts.other_protocol + decoder.malformed
     if damaged:
         problems.append(
-            Problem("journal", f"{damaged} records of the journal were damaged", fatal=True)
+            Problem("journal", _damage_text(damaged), fatal=True)
         )
     if not decoder.started:
         problems.append(Problem("no-start", "the workload was never started", fatal=True))
@@ -311,3 +311,10 @@ def newer_schema(directory: Path, version: int) -> str:
         f"{directory} was recorded by a newer whylate (schema {version}, this one knows "
         f"{SCHEMA_VERSION}): open it with that version, or a later one"
     )
+
+
+def _damage_text(damaged: int) -> str:
+    """Return how many records were damaged, in a sentence."""
+    if damaged == 1:
+        return "1 record of the journal was damaged"
+    return f"{damaged} records of the journal were damaged"
