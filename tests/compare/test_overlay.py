@@ -106,6 +106,7 @@ def test_a_short_run_and_one_without_a_verdict_are_in_no_group(
         (("--require", "max<1s"), "--require is for one recording: name one DIR"),
         (("--lava",), "--lava is for one recording"),
         (("--bencher", "b.json"), "--bencher is for one recording"),
+        (("--folded", "f"), "--folded is for one recording"),
         (("--predict", "8"), "--predict is for one recording"),
     ],
 )

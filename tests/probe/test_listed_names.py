@@ -224,7 +224,8 @@ def test_the_kernel_s_functions_are_listed_in_their_order(client: Client, patter
 def test_a_tracepoint_has_its_arguments_and_its_hook_is_measured(client: Client) -> None:
     names, end = listed(client, SectionKind.TRACEPOINTS, "raw_syscalls:sys_*")
     assert [name.name for name in names] == ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit"]
-    assert {name.hooks for name in names} == {1 << SectionHook.TRACEPOINT}
+    hooks = 1 << SectionHook.TRACEPOINT | 1 << SectionHook.TRACE_EVENT
+    assert {name.hooks for name in names} == {hooks}
     assert end.hooks == (SectionHook.TRACEPOINT,)
     if end.texts == ("",):
         assert end.floor_ns[0] > 0

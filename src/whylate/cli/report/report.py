@@ -74,6 +74,7 @@ def command(
             "--require": requirements,
             "--bencher": bencher,
             "--kcidb": kcidb,
+            "--folded": folded,
             "--build": build_id,
             "--lava": as_lava,
             "--predict": predict,
