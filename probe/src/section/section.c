@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -137,6 +138,43 @@ static void close_links(struct section_links *links)
 {
 	while (links->count)
 		close(links->at[--links->count]);
+}
+
+static void close_all_links(struct section *section)
+{
+	close_links(&section->begin_links);
+	close_links(&section->end_links);
+}
+
+/*
+ * close_by_exit - close the links by the end of a process, which has copies of them
+ *
+ * Of a uprobe whose last descriptor is closed the kernel takes the breakpoints back, and fails
+ * where that process has been sent SIGKILL meanwhile: they stay in the programs. A process that
+ * ends has no such signal pending any more.
+ */
+static void close_by_exit(struct section *section)
+{
+	int ends[2];
+	pid_t child;
+	char byte;
+
+	if (pipe2(ends, O_CLOEXEC)) {
+		close_all_links(section);
+		return;
+	}
+	child = fork();
+	if (!child) {
+		close(ends[1]);
+		while (read(ends[0], &byte, 1) < 0 && errno == EINTR)
+			continue;
+		_exit(0);
+	}
+	close(ends[0]);
+	close_all_links(section);
+	close(ends[1]);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		continue;
 }
 
 /* set_closed - let executions begin on all CPUs, or none any more */
@@ -338,8 +376,10 @@ void section_detach(struct section *section)
 		tracing_detach(section);
 		return;
 	}
-	close_links(&section->begin_links);
-	close_links(&section->end_links);
+	if (was_attached && section->plan.kind == SECTION_USER)
+		close_by_exit(section);
+	else
+		close_all_links(section);
 	parts_detach(&section->parts);
 	if (was_attached)
 		settle(section);
