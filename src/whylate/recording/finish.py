@@ -261,9 +261,7 @@ def _problems(
         )
     damaged = counts.damaged + counts.oversized + counts.other_protocol + decoder.malformed
     if damaged:
-        problems.append(
-            Problem("journal", _damage_text(damaged), fatal=True)
-        )
+        problems.append(Problem("journal", _damage_text(damaged), fatal=True))
     if not decoder.started:
         problems.append(Problem("no-start", "the workload was never started", fatal=True))
     complete = (
