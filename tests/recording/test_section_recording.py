@@ -179,7 +179,7 @@ def test_what_no_probe_would_send_is_refused(tmp_path: Path, name: str) -> None:
     messages = [rows(EXECUTIONS), bins(EXECUTIONS), result(4), HOSTILE[name]]
     manifest = finish(section_journal(tmp_path / "r", *messages, seen=[4]))
     assert manifest.cpus[0].seen == 4
-    assert problems(manifest) == "1 records of the journal were damaged"
+    assert problems(manifest) == "1 record of the journal was damaged"
     assert manifest.section is not None
     assert manifest.section.account == SectionAccount(4, 4, 0, 0, 0, 0, 0, 0)
 
@@ -187,7 +187,7 @@ def test_what_no_probe_would_send_is_refused(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("message", [bins(EXECUTIONS), result(0)])
 def test_what_is_of_no_section_is_refused(tmp_path: Path, message: Message) -> None:
     manifest = finish(section_journal(tmp_path / "r", message, seen=[0], started=None))
-    assert "1 records of the journal were damaged" in problems(manifest)
+    assert "1 record of the journal was damaged" in problems(manifest)
     assert manifest.section is None
 
 
