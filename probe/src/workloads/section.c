@@ -89,6 +89,7 @@ struct section_workload {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t shipped_ns;
+	uint64_t paths_ns; /* when call paths were read */
 	bool ending;
 	bool is_behind; /* more is traced than was read in one call */
 };
@@ -513,6 +514,7 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 {
 	struct section_workload *state = workload->state;
 	bool all, ship = now_ns - state->shipped_ns >= SHIP_NS;
+	bool reads_paths;
 
 	section_windows_gather(&state->windows);
 	if (now_ns >= state->end_ns)
@@ -523,10 +525,15 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 	}
 	state->is_behind = !section_gather(&state->section);
 	all = !state->is_behind;
+	/* Stacks are walked as far as they are read: the host can have this run more often. */
+	reads_paths = state->ending || now_ns - state->paths_ns >= LOOK_MS * NS_PER_MS;
+	if (reads_paths)
+		state->paths_ns = now_ns;
 	for (uint16_t i = 0; i < state->section.plan.cpu_limit; i++) {
 		all &= read_cpu(state, i);
 		read_locks(state, i);
-		read_paths(state, i);
+		if (reads_paths)
+			read_paths(state, i);
 		if (ship)
 			ship_block(state, i);
 	}
