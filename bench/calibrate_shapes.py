@@ -1,4 +1,4 @@
-"""How often are runs of one shape told apart by their shapes, and how often runs of two?
+"""How often are runs of one shape split by their shapes, and how often runs of two?
 
 `make bench-calibrate_shapes ARGS='--repetitions 400 --write'`
 

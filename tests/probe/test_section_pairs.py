@@ -66,7 +66,7 @@ def pair(
 
 
 def nested(depth: int, *, places: bool, start_ns: int = 100, caller: int = 7) -> list[Event]:
-    """Return executions of one caller, each within the one before it."""
+    """Return executions of one caller, each within the former."""
     begins = [Event("begin", start_ns + i, 1, STACK - 64 * i, caller) for i in range(depth)]
     ends = [
         Event("end", start_ns + 2 * depth - i, 1, STACK - 64 * i if places else 0, caller)

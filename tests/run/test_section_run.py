@@ -57,13 +57,15 @@ def test_exactly_the_system_calls_of_a_program_that_meet_the_conditions_are_coun
         assert sum(cpu.seen + cpu.dropped for cpu in manifest.cpus) == 12345 * times
 
 
+@pytest.mark.parametrize("hook", ["best", "tracefs"])
 def test_each_sleep_lies_between_the_program_s_own_readings_of_the_clock(
-    tmp_path: Path, caller: Path
+    tmp_path: Path, caller: Path, hook: str
 ) -> None:
     log = tmp_path / "log"
     program = [str(caller), "sleeps", "300", "300000", str(log)]
     section = f"{CALLS} if id=={SLEEP}"
-    manifest = timed(tmp_path / "r", section, "--comm", caller.name, program=program)
+    options = ("--hook", hook, "--comm", caller.name)
+    manifest = timed(tmp_path / "r", section, *options, program=program)
     assert report_of(manifest)[1].returned == 300
     own = np.loadtxt(log, dtype=np.int64)
     rows = pq.read_table(tmp_path / "r" / "samples.parquet").sort_by("due_ns")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from whylate.stats.comparison.factorial import holm
 from whylate.stats.comparison.shapes import (
     LEVEL,
     MOST_RUNS,
-    adjust_by_holm,
     group_shapes,
     rows_needed,
 )
@@ -114,9 +114,9 @@ def test_order_of_runs_changes_no_group() -> None:
 
 
 def test_p_values_are_adjusted_by_holm() -> None:
-    assert adjust_by_holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert adjust_by_holm([0.5, 0.9]) == [1.0, 1.0]
-    assert adjust_by_holm([]) == []
+    assert holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm(np.array([0.5, 0.9])).tolist() == [1.0, 1.0]
+    assert holm(np.array([])).tolist() == []
 
 
 def test_few_rows_and_many_runs_are_refused() -> None:

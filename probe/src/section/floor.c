@@ -286,12 +286,11 @@ static int own_entry(char *text, size_t room)
 	return error;
 }
 
-/* try_trace_event - try to read a trace event; returns 0, or an errno with the text */
-static int try_trace_event(char *text)
+/* try_to_open - open a section, and close it; returns 0, or an errno with the text */
+static int try_to_open(const struct section_plan *plan, char *text)
 {
-	struct section_plan plan = empty_plan(SECTION_TRACEPOINTS, HOOK_TRACE_EVENT);
 	struct section section;
-	int error = section_open(&section, &plan, text);
+	int error = section_open(&section, plan, text);
 
 	if (!error)
 		section_close(&section);
@@ -302,7 +301,6 @@ static int try_trace_event(char *text)
 static int try_user_code(char *text)
 {
 	struct section_plan plan = empty_plan(SECTION_USER, HOOK_UPROBE);
-	struct section section;
 	char place[24];
 	int error = own_entry(place, sizeof(place));
 
@@ -313,10 +311,7 @@ static int try_user_code(char *text)
 	plan.file = OWN_FILE;
 	plan.begin = place;
 	plan.end = "";
-	error = section_open(&section, &plan, text);
-	if (!error)
-		section_close(&section);
-	return error;
+	return try_to_open(&plan, text);
 }
 
 int floor_of_hook(enum section_kind kind, enum section_hook hook, struct section_floor *floor,
@@ -330,7 +325,7 @@ int floor_of_hook(enum section_kind kind, enum section_hook hook, struct section
 	if (kind == SECTION_USER)
 		return try_user_code(text);
 	if (hook == HOOK_TRACE_EVENT)
-		return try_trace_event(text);
+		return try_to_open(&plan, text);
 	error = measure_plan(&plan, true, &works, floor, text);
 	/* Where the kernel runs the hook for few of the calls, these are no usual ones. */
 	if (error || floor->executions < CALLS)

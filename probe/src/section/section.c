@@ -17,6 +17,7 @@
 #include "failure.h"
 #include "hooks.h"
 #include "tracing.h"
+#include "wire/bins.h"
 
 #define PAGE UINT64_C(4096)
 /* linux/membarrier.h: the same number has another name before Linux 4.16. */
@@ -450,9 +451,8 @@ uint64_t section_longer_ns(const struct section *section)
 		return 0;
 	while (2 * (below + counts[bin]) < returned)
 		below += counts[bin++];
-	/* Where the next bin begins: see block waits of the wire. */
-	bin++;
-	return 2 * (bin < 16 ? bin : (uint64_t)(16 + bin % 16) << (bin / 16 - 1));
+	/* Beyond all of the median's bin. */
+	return 2 * bins_begin(bin + 1);
 }
 
 void section_account(const struct section *section, struct section_account *account)

@@ -24,4 +24,12 @@ static inline uint32_t bins_find(uint64_t ns)
 	return bin < WIRE_WAIT_BINS ? bin : WIRE_WAIT_BINS - 1;
 }
 
+/* bins_begin - return the shortest duration of a bin */
+static inline uint64_t bins_begin(uint32_t bin)
+{
+	if (bin < BINS_PARTS)
+		return bin;
+	return (uint64_t)(BINS_PARTS + bin % BINS_PARTS) << (bin / BINS_PARTS - 1);
+}
+
 #endif

@@ -336,6 +336,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.one_in == 1
 
     @property
+    def start_ns(self) -> int:
+        """When the first CPU was watched, on the board's clock; 0 if none was."""
+        return min((account.start_ns for account in self.cpus), default=0)
+
+    @property
     def one_in(self) -> int:
         """Of how many that were seen one has a row, in the mean."""
         return self.section.one_in if self.section is not None else 1

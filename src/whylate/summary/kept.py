@@ -30,11 +30,10 @@ def kept_figures(
     if executions is None or limit_ns is None:
         return None
     longest, is_drawn, apart = executions.longest(MOST)
-    start_ns = min((account.start_ns for account in manifest.cpus), default=0)
     rows = [
         LongExecution(
             duration_ns=int(longest.duration_ns[row]),
-            began_ns=int(longest.began_ns[row]) - start_ns,
+            began_ns=int(longest.began_ns[row]) - manifest.start_ns,
             cpu=int(longest.cpu[row]),
             number=int(longest.number[row]),
             pid=int(longest.pid[row]),

@@ -147,8 +147,7 @@ def _count(split: _Split, executions: ExecutionFile, manifest: Manifest) -> Coun
     classes = np.full(longer.duration_ns.size, -1, np.int64)
     if others.duration_ns.size:
         classes = find_classes(longer, others)
-    start_ns = min((account.start_ns for account in manifest.cpus), default=0)
-    by_time = ByTime(classes, names, start_ns)
+    by_time = ByTime(classes, names, manifest.start_ns)
     return count_section(
         executions.counters, split.longer, split.others, split.count, by_time, split.seed
     )

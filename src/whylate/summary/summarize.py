@@ -79,7 +79,6 @@ def summarize(
         manifest.has_all_rows,
         counted,
     )
-    start_ns = min((account.start_ns for account in manifest.cpus), default=0)
     end_ns = max((account.end_ns for account in manifest.cpus), default=0)
     moved = trend_tests(everything, series)
     observer = observer_effect(manifest, series)
@@ -89,7 +88,7 @@ def summarize(
         interval_ns=workload.interval_ns,
         priority=workload.priority,
         planned_ns=workload.duration_ns,
-        elapsed_ns=max(0, end_ns - start_ns),
+        elapsed_ns=max(0, end_ns - manifest.start_ns),
         trust=assessment.trust,
         together=together,
         per_cpu=per_cpu,

@@ -6,7 +6,7 @@ Nothing here is escaped for HTML: the template escapes everything.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from whylate.causes.advice import Advice, load_advice
 from whylate.causes.answer import Answer
@@ -21,6 +21,7 @@ from whylate.report.causes import (
     cause_rows,
     family_rows,
     headline,
+    late_unit,
     no_answer,
     notes,
     significant_causes,
@@ -61,16 +62,17 @@ class Why:
     drawings: Sequence[Drawing] = ()
     legend: Sequence[tuple[str, str]] = ()
     advice: Sequence[tuple[str, Advice]] = ()
-    title: str = "Why it was late"
-    counted: str = "activations"
-    grouped: str = "episodes"
+    title: str = ""
+    counted: str = ""
+    grouped: str = ""
 
 
 def why(answer: Answer) -> Why:
     """Return the section of an answer."""
+    title = "What ran during late executions" if answer.is_of_executions else "Why it was late"
     population = answer.population
     if population is None:
-        return _worded(Why(no_answer(answer)), answer)
+        return Why(no_answer(answer), title=title)
     rows = cause_rows(population)
     colours = _colours(rows)
 
@@ -81,7 +83,7 @@ def why(answer: Answer) -> Why:
         drawing(traced, activation_title(traced, answer), colour) for traced in answer.worst
     ]
     coloured = [(row, colours.get(row.key, "rest") if row.key else "rest") for row in rows]
-    explained = Why(
+    return Why(
         "",
         headline(answer, population),
         bar([(row.name, row.share, colour) for row, colour in coloured]),
@@ -92,16 +94,10 @@ def why(answer: Answer) -> Why:
         drawings,
         _legend(drawings),
         [(cause.value, load_advice(cause)) for cause in significant_causes(population)],
+        title,
+        answer.counted,
+        f"{late_unit(answer)}s",
     )
-    return _worded(explained, answer)
-
-
-def _worded(explained: Why, answer: Answer) -> Why:
-    """Return the section with the words of what its rows are of."""
-    if not answer.is_of_executions:
-        return explained
-    title = "What ran during late executions"
-    return replace(explained, title=title, counted=answer.counted, grouped=answer.counted)
 
 
 def _colours(rows: Iterable[CauseRow]) -> dict[Key, str]:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.stats.arrays import Bools, Floats, Int64s
+from whylate.stats.comparison.factorial import holm
 
 #: A quantile that differs by a smaller factor is of no interest.
 MATTERS = 1.05
@@ -98,22 +99,12 @@ def group_shapes(runs: Sequence[Int64s], rng: np.random.Generator) -> ShapeGroup
     places = list(combinations(range(len(runs)), 2))
     permutations = max(_PERMUTATIONS, _FOR_EACH * len(places) - 1)
     tested = [_test_pair(place, rows, shapes, permutations, rng) for place in places]
-    adjusted = adjust_by_holm([pair.p for pair in tested])
+    adjusted = holm(np.array([pair.p for pair in tested])).tolist()
     pairs = [
         Difference(pair.first, pair.second, pair.p, p, pair.quantile, pair.ratio)
         for pair, p in zip(tested, adjusted, strict=True)
     ]
     return ShapeGroups(_link(len(runs), pairs), pairs)
-
-
-def adjust_by_holm(p: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for all of them."""
-    adjusted = [0.0] * len(p)
-    largest = 0.0
-    for place, number in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        largest = max(largest, min(1.0, (len(p) - place) * p[number]))
-        adjusted[number] = largest
-    return adjusted
 
 
 @dataclass(frozen=True)
