@@ -196,6 +196,35 @@ def test_what_a_ring_had_lost_is_not_observed() -> None:
     ]
 
 
+def test_a_sleep_is_known_until_its_waking_though_no_switch_back_was_recorded() -> None:
+    # Some kernels do not trace switches from their idle threads.
+    expired = (
+        event(5_000, Kind.VECTOR_ENTRY, name="local_timer"),
+        waking(5_200),
+        event(5_400, Kind.VECTOR_EXIT, name="local_timer"),
+    )
+    asleep = (Cause.ASLEEP, "woken by local_timer", 4_200)
+    assert cut(BEGUN, away(1_000, 0, "swapper/0", "S"), *expired) == [
+        (Cause.OWN, "", 1_000),
+        asleep,
+        (Cause.NOT_OBSERVED, "", 4_800),
+    ]
+    # Neither was the switch with which it ran again before it left a second time.
+    assert cut(
+        BEGUN,
+        away(1_000, 0, "swapper/0", "S"),
+        *expired,
+        away(6_000, 31, "make", "R"),
+        back(7_000, 31),
+    ) == [
+        (Cause.OWN, "", 1_000),
+        asleep,
+        (Cause.NOT_OBSERVED, "", 800),
+        (Cause.THREAD, "make", 1_000),
+        (Cause.OWN, "", 3_000),
+    ]
+
+
 def test_a_real_time_thread_behind_a_lower_one_is_unexplained_without_a_quota() -> None:
     begun = switch(-400, PID, "player", 10, prev=20)
     events = begun, away(1_000, 31, "make", "R", 120), back(50_000, 31, prio=10)

@@ -113,7 +113,9 @@ def test_what_the_recorder_saw_is_what_the_section_counted(
         assert each.window.pid == row["pid"]
         leaves = row["slept_ns"] > 0 or row["lock_ns"] > NEAR_NS or row["begin_cpu"] != row["cpu"]
         left += leaves
-        if any(piece.cause is Cause.NOT_OBSERVED for piece in pieces):
+        # From being woken on, where the kernel does not trace switches from its idle threads.
+        lost = sum(piece.length_ns for piece in pieces if piece.cause is Cause.NOT_OBSERVED)
+        if lost > NEAR_NS:
             continue
         whole += leaves
         away = sum(piece.length_ns for piece in pieces if piece.stage in AWAY)

@@ -58,6 +58,12 @@ def follow_thread(window: Window) -> list[Stay]:
             at = left.time_ns
         if left is not None and switched is not None:
             stays += _away(left, switched, turn)
+        elif left is not None:
+            # How it came back was lost: some kernels do not trace their idle threads. Until when it
+            # slept may be known.
+            asleep = list(_asleep(left, turn))
+            stays += asleep
+            at = asleep[-1].end_ns if asleep else at
         elif switched is not None:
             # How it came off the CPU was lost.
             stays.append(Stay(at, switched.time_ns, switched.cpu, None))
@@ -107,20 +113,29 @@ def _away(left: Event, switched: Event, turn: _Turn) -> Iterator[Stay]:
     """Yield the stays between the switch away and the switch back."""
     at, end_ns = left.time_ns, switched.time_ns
     if left.prev_state != _STILL_RUNNABLE:
-        waking = _waking(left, turn)
-        if waking is None:
+        asleep = list(_asleep(left, turn))
+        if not asleep:
             # It slept, and nobody knows until when.
             yield Stay(at, end_ns, left.cpu, None, left=left)
             return
-        stage = Stage.STOPPED if left.prev_state in _STOPPED else Stage.ASLEEP
-        yield Stay(at, waking.time_ns, left.cpu, stage, waking, left)
-        at = waking.time_ns
+        yield from asleep
+        at = asleep[-1].end_ns
     cpu = left.cpu
     for event in turn.meanwhile:
         if event.kind is Kind.MIGRATE and event.time_ns >= at:
             yield Stay(at, event.time_ns, cpu, Stage.RUNNABLE, left=left)
             at, cpu = event.time_ns, event.target_cpu
     yield Stay(at, end_ns, switched.cpu, Stage.RUNNABLE, left=left)
+
+
+def _asleep(left: Event, turn: _Turn) -> Iterator[Stay]:
+    """Yield the stay in which a thread slept that did, where what ended it is known."""
+    if left.prev_state == _STILL_RUNNABLE:
+        return
+    waking = _waking(left, turn)
+    if waking is not None:
+        stage = Stage.STOPPED if left.prev_state in _STOPPED else Stage.ASLEEP
+        yield Stay(left.time_ns, waking.time_ns, left.cpu, stage, waking, left)
 
 
 def _waking(left: Event, turn: _Turn) -> Event | None:
