@@ -173,6 +173,31 @@ def is_loaded(program: int) -> bool:
     return False
 
 
+def test_hooks_that_keep_the_probe_from_running_end_by_themselves(
+    tmp_path: Path, caller: Path
+) -> None:
+    # What a section in interrupts could do: the probe is stopped while 3,000,000 begin.
+    section = f"{CALLS} if id=={GETPID}"
+    with subprocess.Popen(
+        command(tmp_path / "r", section, "--comm", caller.name, seconds=60),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as run:  # fmt: skip
+        wait_for(lambda: has_started(tmp_path / "r"), "start of the section")
+        (probe,) = [pid for pid in descendants_of(run.pid) if programs_of(pid)]
+        os.kill(probe, signal.SIGSTOP)
+        try:
+            subprocess.run([caller, "calls", "3000000", str(GETPID)], check=True)
+        finally:
+            os.kill(probe, signal.SIGCONT)
+        run.wait(50)
+    manifest = open_recording(tmp_path / "r").manifest
+    _, account = report_of(manifest)
+    assert 100_000 < account.entries < 2_999_999
+    (note,) = [each for each in manifest.problems if "before the probe could run" in each.text]
+    assert f"{account.entries} executions began on a CPU" in note.text
+    assert not note.fatal
+
+
 @pytest.mark.parametrize("victim", ["the probe", "whylate"])
 def test_a_kill_leaves_no_program_in_the_kernel(tmp_path: Path, victim: str) -> None:
     run = subprocess.Popen(

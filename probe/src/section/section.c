@@ -338,6 +338,24 @@ int section_attach(struct section *section, char *text)
 	return error;
 }
 
+bool section_allow(struct section *section, uint64_t more)
+{
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
+		struct section_cpu *cpu = section_cpu_at(section, i);
+
+		if (cpu->limit && __atomic_load_n(&cpu->entries, __ATOMIC_RELAXED) >= cpu->limit)
+			return false;
+	}
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
+		struct section_cpu *cpu = section_cpu_at(section, i);
+
+		__atomic_store_n(&cpu->limit,
+				 __atomic_load_n(&cpu->entries, __ATOMIC_RELAXED) + more,
+				 __ATOMIC_RELAXED);
+	}
+	return true;
+}
+
 void section_close_entries(struct section *section)
 {
 	if (section->tracing) {

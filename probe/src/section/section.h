@@ -97,6 +97,11 @@ int section_count(const struct section *section, uint16_t cpu, uint32_t number, 
 /* section_attach - time executions from now on; returns 0, or an errno with the text */
 int section_attach(struct section *section, char *text);
 
+/* section_allow - let so many more executions begin on each CPU until the next call, so that hooks
+ * that keep the probe from running end by themselves; returns false, and allows no more, where so
+ * many began on a CPU since the last call. Trace events have no such limit. */
+bool section_allow(struct section *section, uint64_t more);
+
 /* section_close_entries - time no more executions that begin; ends of those that have begun are
  * timed still */
 void section_close_entries(struct section *section);

@@ -50,6 +50,11 @@
 /* With more on one CPU its hooks would take most of the CPU. */
 #define MOST_PER_S 4000000u
 
+/* Hooks may take so much of a CPU's time while the probe does not run; an execution's take so long,
+ * or what was measured where that is more. */
+#define UNSEEN_NS (500 * NS_PER_MS)
+#define HOOKS_NS  250u
+
 /* About so many executions that are not longer have a call path, all CPUs together, and more where
  * that would be fewer than one of CONTROL_ONE_IN_MOST. */
 #define CONTROLS	    4096u
@@ -90,6 +95,8 @@ struct section_workload {
 	uint64_t end_ns;
 	uint64_t shipped_ns;
 	uint64_t paths_ns; /* when call paths were read */
+	uint64_t allowed;  /* executions of a CPU that may begin between two looks */
+	bool is_over;	   /* executions begin no more */
 	bool ending;
 	bool is_behind; /* more is traced than was read in one call */
 };
@@ -291,6 +298,7 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 	struct section_account account;
 	uint64_t began_ns, per_s, longer_ns, most = 0;
 	uint32_t one_in = asked->one_in ? asked->one_in : 1;
+	bool is_within;
 	int error;
 
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
@@ -299,11 +307,13 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 		section_cpu_at(section, i)->above_ns = 0;
 		section_cpu_at(section, i)->longer_ns = 0;
 	}
+	section_allow(section, MOST_PER_S);
 	error = section_attach(section, text);
 	if (error)
 		return error;
 	began_ns = clock_ns();
 	wait_gathering(section, began_ns + TRY_NS);
+	is_within = section_allow(section, MOST_PER_S);
 	section_close_entries(section);
 	started->tried_ns = clock_ns() - began_ns;
 	section_detach(section);
@@ -315,7 +325,7 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 			most = section_cpu_at(section, i)->entries;
 	started->tried = account.entries;
 	per_s = account.entries * NS_PER_S / started->tried_ns;
-	if (most * NS_PER_S / started->tried_ns > MOST_PER_S)
+	if (!is_within || most * NS_PER_S / started->tried_ns > MOST_PER_S)
 		return fail(text, EBUSY,
 			    "it begins %" PRIu64 " times a second: timing it would take most of a "
 			    "CPU, use one that runs less often",
@@ -381,7 +391,10 @@ static void send_floor(struct section_workload *workload, bool after)
 	struct section_floor floor;
 	char text[FAILURE_TEXT] = "";
 	int error = floor_measure(&workload->section, !after, &floor, text);
+	uint64_t adds_ns = floor.with_ns > floor.without_ns ? floor.with_ns - floor.without_ns : 0;
+	uint64_t hooks_ns = adds_ns > floor.floor_ns ? adds_ns : floor.floor_ns;
 
+	workload->allowed = UNSEEN_NS / (hooks_ns > HOOKS_NS ? hooks_ns : HOOKS_NS);
 	SEND(workload->sender, section_floor, SECTION_FLOOR, .after = after,
 	     .executions = floor.executions, .floor_ns = floor.floor_ns, .with_ns = floor.with_ns,
 	     .without_ns = floor.without_ns, .error = error, .text = wire_text(error ? text : ""));
@@ -421,6 +434,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	section_windows_start(&state->windows, workload->context.flight,
 			      started.tried * NS_PER_S / started.tried_ns / started.one_in);
 	send_floor(state, false);
+	section_allow(&state->section, state->allowed);
 	error = section_attach(&state->section, workload->text);
 	if (error) {
 		section_windows_end(&state->windows);
@@ -510,12 +524,41 @@ static void end(struct section_workload *workload)
 	free(workload);
 }
 
+static void stop(struct workload *workload)
+{
+	struct section_workload *state = workload->state;
+	uint64_t now_ns = clock_ns();
+
+	if (now_ns < state->end_ns)
+		state->end_ns = now_ns;
+}
+
+/* guard - end the run where executions began so often that the probe could not look */
+static void guard(struct workload *workload, uint64_t now_ns)
+{
+	struct section_workload *state = workload->state;
+
+	if (state->is_over)
+		return;
+	state->is_over = now_ns >= state->end_ns;
+	if (section_allow(&state->section, state->allowed))
+		return;
+	state->is_over = true;
+	send_note(state->sender, "section",
+		  "%" PRIu64 " executions began on a CPU before the probe could run again: none "
+		  "was timed any more, and the run ends %" PRIu64 " ms after its beginning. Use a "
+		  "section that runs less often, or --comm NAME",
+		  state->allowed, (now_ns - state->start_ns) / NS_PER_MS);
+	stop(workload);
+}
+
 static bool poll(struct workload *workload, uint64_t now_ns)
 {
 	struct section_workload *state = workload->state;
 	bool all, ship = now_ns - state->shipped_ns >= SHIP_NS;
 	bool reads_paths;
 
+	guard(workload, now_ns);
 	section_windows_gather(&state->windows);
 	if (now_ns >= state->end_ns)
 		section_close_entries(&state->section);
@@ -543,15 +586,6 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 		return false;
 	end(state);
 	return true;
-}
-
-static void stop(struct workload *workload)
-{
-	struct section_workload *state = workload->state;
-	uint64_t now_ns = clock_ns();
-
-	if (now_ns < state->end_ns)
-		state->end_ns = now_ns;
 }
 
 static int wait_ms(const struct workload *workload)

@@ -64,6 +64,9 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 
 	if (!cpu)
 		return;
+	/* The hooks may be what keeps the probe from running. */
+	if (unlikely(cpu->limit && cpu->entries >= cpu->limit))
+		cpu->is_closed = 1;
 	is_closed = cpu->is_closed;
 	owner = lock_owner(key, 0, &is_busy);
 	if (!owner && !is_busy && !is_closed)

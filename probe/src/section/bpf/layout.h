@@ -183,7 +183,8 @@ struct section_cpu {
 	__u64 one_in;	 /* of so many executions one is drawn; set by the probe, 0 or 1: all are */
 	__u64 locks_count; /* waits for locks */
 	__u64 above_ns;	 /* one that takes longer is kept whether it is drawn or not; 0: none is */
-	__u64 is_closed; /* set by the probe: none begins any more */
+	__u64 is_closed; /* none begins any more: set by the probe, or at the limit */
+	__u64 limit;	 /* of entries, which the probe raises as it looks; 0: there is none */
 	__u64 longer_ns; /* set by the probe: one that takes longer has a path; 0: not known */
 	/* Interrupts and softirqs that run, the outermost first: since when, and of it within inner
 	 * ones. */
