@@ -134,6 +134,32 @@ def test_a_mangled_function_and_its_exceptions(tmp_path: Path) -> None:
     assert timed.counts == (30, 30, 0, 0)
 
 
+def test_a_function_that_is_inlined_is_refused_and_only_calls_that_remain_are_counted(
+    tmp_path: Path,
+) -> None:
+    if shutil.which("c++") is None:
+        pytest.skip("c++ is not installed")
+    text = """
+    #include <cstdio>
+    namespace player {
+        static inline __attribute__((always_inline)) int scale(int n) { return n * 3; }
+        inline int header(int n) { std::puts(""); return scale(n); } }
+    int (*volatile called)(int) = player::header;
+    int main() {
+        int sum = 0;
+        for (int i = 0; i < 30; i++)
+            sum += player::header(i);
+        for (int i = 0; i < 7; i++)
+            sum += called(i);
+        return sum == 99;
+    }
+    """
+    file = compiled(tmp_path, text, "-O2", compiler="c++")
+    assert "it may be inlined everywhere" in refusal(command(f"{file}:_ZN6playerL5scaleEi"))
+    timed = time_section(command(f"{file}:_ZN6player6headerEi", "uprobe"), output(file))
+    assert timed.counts == (7, 7, 0, 0)
+
+
 def test_two_places_of_a_file_are_a_pair(program: Path) -> None:
     timed = time_section(command(f"{program}:deep..{program}:decode_frame"), output(program, "20"))
     assert timed.counts == (20, 20, 0, 0)
