@@ -32,14 +32,14 @@ static uint size_us = 50;
 module_param(size_us, uint, 0444);
 
 /* By their numbers in section_rig.py. */
-enum kind { FIXED, NESTED, SLEEPS, EXITS, CROSSED, TWO, MANY, KINDS };
+enum kind { FIXED, NESTED, SLEEPS, EXITS, CROSSED, TWO, MANY, MARKED, KINDS };
 
 /* A bit for each kind: those that are made now. */
 static uint active;
 module_param(active, uint, 0644);
 
 static const char *const names[KINDS] = {"fixed",   "nested", "sleeps", "exits",
-					 "crossed", "two",    "many"};
+					 "crossed", "two",    "many",	"marked"};
 
 struct execution {
 	u64 begin_ns;
@@ -81,12 +81,27 @@ static u64 spin_until(u64 end_ns)
 
 static void begin_call(struct call call);
 
+/* Marks of a module's own: where it begins and ends what is no function. The compiler makes one of
+ * functions that are alike. */
+static noinline void executions_begin(void)
+{
+	asm volatile("# begin");
+}
+
+static noinline void executions_end(void)
+{
+	asm volatile("# end");
+}
+
 static noinline int executions_act(struct notifier_block *block, unsigned long value, void *data)
 {
 	struct call *call = data;
 	struct execution *event = call->event;
-	u64 begin_ns = ktime_get_ns();
+	u64 begin_ns;
 
+	if (call->kind == MARKED)
+		executions_begin();
+	begin_ns = ktime_get_ns();
 	event->begin_ns = begin_ns;
 	event->begin_cpu = raw_smp_processor_id();
 	/* Every second one ends on the other CPU. */
@@ -104,6 +119,8 @@ static noinline int executions_act(struct notifier_block *block, unsigned long v
 	}
 	event->end_cpu = raw_smp_processor_id();
 	event->end_ns = ktime_get_ns();
+	if (call->kind == MARKED)
+		executions_end();
 	return NOTIFY_OK;
 }
 
@@ -135,8 +152,8 @@ static void wait_turn(enum kind kind, unsigned int period_ms)
 /* of_kind - one thread's executions, for ever */
 static int of_kind(void *data)
 {
-	static const unsigned int period_ms[KINDS] = {
-	    [FIXED] = 1, [NESTED] = 4, [SLEEPS] = 1, [TWO] = 1, [MANY] = 40};
+	static const unsigned int period_ms[KINDS] = {[FIXED] = 1, [NESTED] = 4, [SLEEPS] = 1,
+						      [TWO] = 1,   [MANY] = 40,	 [MARKED] = 1};
 	enum kind kind = (enum kind)(uintptr_t)data;
 	struct call call = {kind, size_us * NSEC_PER_USEC};
 	unsigned int number = 0;
@@ -249,6 +266,7 @@ static int __init executions_init(void)
 		debugfs_create_file(names[kind], 0444, folder, (void *)(uintptr_t)kind, &log_fops);
 	}
 	start(of_kind, FIXED, "fixed", 0);
+	start(of_kind, MARKED, "marked", 0);
 	start(of_kind, NESTED, "nested", 0);
 	start(of_kind, SLEEPS, "sleeps", 0);
 	start(of_kind, TWO, "two", 0);

@@ -52,7 +52,7 @@ from whylate.wire.messages import (
 
 SOURCE = Path(__file__).with_name("executions.c")
 #: The kinds of executions that the module makes, by their bits in `active`.
-KINDS = ("fixed", "nested", "sleeps", "exits", "crossed", "two", "many")
+KINDS = ("fixed", "nested", "sleeps", "exits", "crossed", "two", "many", "marked")
 _ACTIVE = "/sys/module/executions/parameters/active"
 #: By a board's architecture. With kprobes Debian's 6.1 for arm64 has damaged its free lists in some
 #: runs; with these checks it says of each allocation whether it is whole, and has been so far.

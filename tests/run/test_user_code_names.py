@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from whylate.recording.workloads.section import KernelFunction, TracepointPair, UserCode
+from whylate.recording.workloads.section import (
+    KernelFunction,
+    KernelPlaces,
+    TracepointPair,
+    UserCode,
+)
 from whylate.run.errors import RequestError
 from whylate.run.workloads.section import parse_place
 from whylate.wire.constants import LONGEST_PLACE
@@ -44,10 +51,55 @@ def test_files_and_places(text: str, file: str, begin: str, end: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["sys_enter..sys_exit", "irq:a..irq:b", "sched:a..b", "a..sched:b", "block:a..block:b by rq"],
+    [
+        "irq:a..irq:b",
+        "sched:a..b",
+        "a..sched:b",
+        "block:a..block:b by rq",
+        "sys_enter..sys_exit if id==1",
+        "sched_switch..sched_switch by cpu",
+    ],
 )
 def test_pairs_of_tracepoints_stay_what_they_are(text: str) -> None:
     assert isinstance(parse_place(text), TracepointPair)
+
+
+@pytest.mark.parametrize(
+    ("text", "begin", "end"),
+    [
+        ("copy_process..wake_up_new_task", "copy_process", "wake_up_new_task"),
+        ("vfs_read+0x1c..vfs_read+96", "vfs_read+0x1c", "vfs_read+96"),
+        ("0xffffffff81a0b0c0..0xffffffff81a0b0f4", "0xffffffff81a0b0c0", "0xffffffff81a0b0f4"),
+        ("do_it.isra.0 .. do_it.isra.0", "do_it.isra.0", "do_it.isra.0"),
+    ],
+)
+def test_places_in_the_kernel(text: str, begin: str, end: str) -> None:
+    place = parse_place(text)
+    assert place == KernelPlaces(begin=begin, end=end)
+    assert parse_place(place.description) == place
+    assert parse_place(text, "tracefs") == KernelPlaces(begin=begin, end=end, hook="tracefs")
+
+
+@pytest.mark.parametrize(
+    ("text", "hook", "reason"),
+    [
+        ("vfs_read..", "best", "is no place in the kernel"),
+        ("..vfs_read", "best", "is no place in the kernel"),
+        ("vfs_read+..vfs_write", "best", "is no place in the kernel"),
+        ("vfs_read+0x..vfs_write", "best", "is no place in the kernel"),
+        ("vfs_read-0x4..vfs_write", "best", "is no place in the kernel"),
+        ("0x12345678901234567..vfs_write", "best", "is no place in the kernel"),
+        ("vfs_read\x1b[2J..vfs_write", "best", "is no place in the kernel"),
+        (f"{'a' * (LONGEST_PLACE + 1)}..b", "best", "is no place in the kernel"),
+        ("vfs_read..bpf_map_lookup_elem", "best", "bpf_map_lookup_elem runs while"),
+        ("ktime_get+0x10..vfs_read", "best", "ktime_get runs while"),
+        ("vfs_read..vfs_write", "fentry", "times whole functions"),
+        ("vfs_read..vfs_write", "uprobe", "unknown hook"),
+    ],
+)
+def test_what_is_no_place_in_the_kernel_is_refused(text: str, hook: str, reason: str) -> None:
+    with pytest.raises(RequestError, match=re.escape(reason)):
+        parse_place(text, hook)
 
 
 def test_a_function_of_the_kernel_stays_what_it_is() -> None:

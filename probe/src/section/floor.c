@@ -2,7 +2,8 @@
 /*
  * Functions: the kernel has an empty one for tests of BPF, which it calls when a program of the
  * kind for functions is run as a test. So it is called as often as asked for, on any board with
- * BTF. Kprobe events have another one, which the kernel calls for an unknown system call.
+ * BTF. Kprobe events have another one, which the kernel calls for an unknown system call. After it
+ * comes a second one: from the entry of the one to the entry of the other is an empty section, too.
  *
  * Tracepoints: both programs are attached to the same one, the beginning first. The end runs right
  * after it, so that nothing lies between but the hooks themselves.
@@ -26,7 +27,8 @@
 #include "section/bpf/programs.h"
 #include "section/elf.h"
 
-#define EMPTY "bpf_fentry_test1"
+#define EMPTY  "bpf_fentry_test1"
+#define SECOND "bpf_fentry_test2"
 /* What the kernel calls for a system call that it does not have, such as this one. */
 #define NO_CALL_FUNCTION "sys_ni_syscall"
 #if defined(__x86_64__)
@@ -248,22 +250,42 @@ static struct section_plan empty_plan(enum section_kind kind, enum section_hook 
 	};
 }
 
+/* has_no_empty - why no empty section is like that one; NULL: one is */
+static const char *has_no_empty(const struct section *section)
+{
+	const struct section_plan *plan = &section->plan;
+	bool is_pair = plan->kind == SECTION_FUNCTION && *plan->end;
+
+	if (plan->kind == SECTION_USER)
+		return "an empty section of user code takes as long as the kernel takes for the "
+		       "instruction at each hook, which differs";
+	if (section->tracing && (is_pair || plan->kind == SECTION_TRACEPOINTS))
+		return is_pair ? "the kernel calls no two empty functions without BPF"
+			       : "a tracepoint has one trace event, and not two";
+	if (is_pair && (strpbrk(plan->begin, "+") || strpbrk(plan->end, "+") ||
+			!strncmp(plan->begin, "0x", 2) || !strncmp(plan->end, "0x", 2)))
+		return "a hook within a function takes as long as the kernel takes for the "
+		       "instruction there, which differs";
+	if (is_pair && !strcmp(plan->begin, plan->end))
+		return "from a place to its next time nothing is empty";
+	return NULL;
+}
+
 int floor_measure(const struct section *section, bool by_turns, struct section_floor *floor,
 		  char *text)
 {
 	struct section_plan plan = empty_plan(section->plan.kind, section_hook_kind(section));
+	const char *reason = has_no_empty(section);
 	bool works = false;
 
+	if (section->plan.kind == SECTION_FUNCTION && *section->plan.end)
+		plan.end = SECOND;
 	plan.cpu_limit = section->plan.cpu_limit;
 	plan.counts_of = section;
 	plan.config.counter_count = section->plan.config.counter_count;
 	*floor = (struct section_floor){0};
-	if (section->plan.kind == SECTION_USER)
-		return fail(text, EOPNOTSUPP,
-			    "an empty section of user code takes as long as the kernel takes for "
-			    "the instruction at each hook, which differs");
-	if (section->tracing && plan.kind == SECTION_TRACEPOINTS)
-		return fail(text, EOPNOTSUPP, "a tracepoint has one trace event, and not two");
+	if (reason)
+		return fail(text, EOPNOTSUPP, "%s", reason);
 	return measure_plan(&plan, by_turns, &works, floor, text);
 }
 

@@ -14,6 +14,8 @@
 #include "failure.h"
 
 #define LOG_SIZE (16u << 10)
+/* The kernel's own names have 511 bytes at the most. */
+#define LONGEST_FUNCTION 512
 
 /* linux/bpf.h has them since 5.5. */
 #define ATTACH_ENTRY 24 /* BPF_TRACE_FENTRY */
@@ -103,6 +105,56 @@ static int kprobe_attach(const struct section *section, bool at_end, size_t numb
 				 program_at(section, at_end));
 }
 
+/* ---------------------------------------------------------------- places in the kernel */
+
+static bool is_next(const struct section *section)
+{
+	return !strcmp(section->plan.begin, section->plan.end);
+}
+
+static int place_load(struct section *section, char *text)
+{
+	const struct bpf_load_as as[2] = {{BPF_PROG_TYPE_KPROBE, 0, 0},
+					  {BPF_PROG_TYPE_KPROBE, 0, 0}};
+
+	if (!bpf_kprobe_type())
+		return fail(text, EOPNOTSUPP, "this kernel has none (CONFIG_KPROBE_EVENTS)");
+	if (!is_next(section))
+		return load_both(section, (const size_t[]){PROGRAM_PROBE_BEGIN, PROGRAM_PROBE_END},
+				 as, text);
+	section->begin_program = load_program(section, PROGRAM_PROBE_NEXT, &as[0], text);
+	return section->begin_program < 0 ? errno : 0;
+}
+
+static size_t place_count(const struct section *section, bool at_end)
+{
+	return !(at_end && is_next(section));
+}
+
+/* place_attach - at "FUNCTION", "FUNCTION+0xBYTES" or "0xADDRESS" */
+static int place_attach(const struct section *section, bool at_end, size_t number)
+{
+	const char *place = at_end ? section->plan.end : section->plan.begin;
+	struct bpf_kprobe at = {.type = bpf_kprobe_type()};
+	size_t length = strcspn(place, "+");
+	char name[LONGEST_FUNCTION];
+
+	(void)number;
+	if (length >= sizeof(name)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	if (!strncmp(place, "0x", 2)) {
+		at.address = strtoull(place, NULL, 16);
+	} else {
+		memcpy(name, place, length);
+		name[length] = '\0';
+		at.name = name;
+		at.address = place[length] ? strtoull(place + length + 1, NULL, 0) : 0;
+	}
+	return bpf_kprobe_attach(&at, program_at(section, at_end));
+}
+
 /* ---------------------------------------------------------------- tracepoints */
 
 static int tracepoint_load(struct section *section, char *text)
@@ -181,18 +233,23 @@ static const struct section_method fentry = {HOOK_FENTRY, "fentry", fentry_load,
 					     NULL};
 static const struct section_method kprobe = {HOOK_KPROBE, "kprobe", kprobe_load, kprobe_attach,
 					     NULL};
+static const struct section_method place = {HOOK_KPROBE, "kprobe", place_load, place_attach,
+					    place_count};
 static const struct section_method tracepoint = {HOOK_TRACEPOINT, "tracepoint", tracepoint_load,
 						 tracepoint_attach, NULL};
 static const struct section_method uprobe = {HOOK_UPROBE, "uprobe", uprobe_load, uprobe_attach,
 					     uprobe_count};
 
 static const struct section_method *const of_function[] = {&fentry, &kprobe, NULL};
+static const struct section_method *const of_places[] = {&place, NULL};
 static const struct section_method *const of_tracepoints[] = {&tracepoint, NULL};
 static const struct section_method *const of_user_code[] = {&uprobe, NULL};
 
-const struct section_method *const *section_methods(enum section_kind kind)
+const struct section_method *const *section_methods(enum section_kind kind, bool is_pair)
 {
 	if (kind == SECTION_USER)
 		return of_user_code;
+	if (kind == SECTION_FUNCTION && is_pair)
+		return of_places;
 	return kind == SECTION_FUNCTION ? of_function : of_tracepoints;
 }

@@ -17,7 +17,8 @@ struct section_method {
 	size_t (*count)(const struct section *section, bool at_end);
 };
 
-/* The hooks for that kind of section, the cheapest first; the last is NULL. */
-const struct section_method *const *section_methods(enum section_kind kind);
+/* The hooks for that kind of section, the cheapest first; the last is NULL. is_pair: it names where
+ * it ends. */
+const struct section_method *const *section_methods(enum section_kind kind, bool is_pair);
 
 #endif

@@ -115,6 +115,12 @@ static int make_maps(struct section *section)
 	return at[AT_SECTION_EVENTS] < 0 ? errno : 0;
 }
 
+/* reason_of - why a hook could not be set */
+static const char *reason_of(int error)
+{
+	return error == EILSEQ ? "no instruction begins there" : strerror(error);
+}
+
 /* attach_links - attach a program at all its places; returns 0, or an errno with the text */
 static int attach_links(struct section *section, bool at_end, char *text)
 {
@@ -129,7 +135,7 @@ static int attach_links(struct section *section, bool at_end, char *text)
 			return fail(text, errno, "%s: %s",
 				    at_end && *section->plan.end ? section->plan.end
 								 : section->plan.begin,
-				    strerror(errno));
+				    reason_of(errno));
 		links->at[links->count++] = link;
 	}
 	return 0;
@@ -238,8 +244,9 @@ static int find_hook(struct section *section, char *text)
 	size_t length = 0;
 	int error = EOPNOTSUPP;
 
-	for (const struct section_method *const *hook = section_methods(section->plan.kind); *hook;
-	     hook++) {
+	for (const struct section_method *const *hook =
+		 section_methods(section->plan.kind, *section->plan.end);
+	     *hook; hook++) {
 		if (section->plan.hook && section->plan.hook != (*hook)->kind)
 			continue;
 		reason[0] = '\0';

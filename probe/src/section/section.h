@@ -37,7 +37,8 @@ struct section_plan {
 	enum section_kind kind;
 	enum section_hook hook;
 	const char *begin; /* a function; SYSTEM:TRACEPOINT; or a place of user code: user.h */
-	const char *end;   /* as this */
+	const char *end;   /* as this; empty: its return. Of two places in the kernel each is
+			    * FUNCTION, FUNCTION+0xBYTES or 0xADDRESS */
 	const char *file;  /* of user code */
 	struct section_arguments arguments;
 	uint16_t cpu_limit;

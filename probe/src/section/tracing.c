@@ -75,39 +75,71 @@ struct section_tracing {
 
 /* ---------------------------------------------------------------- events */
 
+/* add_function - define the events of a function's entry and return; returns 0 or an errno */
+static int add_function(const struct section *section)
+{
+	const struct section_tracing *tracing = section->tracing;
+	const char *group = tracing->group, *name = section->plan.begin;
+	char definition[LONGEST_DEFINITION];
+	int error;
+
+	/* The return first: what is set last at a function runs first, and the entry must see the
+	 * return address before the kernel replaces it. */
+	snprintf(definition, sizeof(definition), "r%u:%s/%s_return %s %s", WATCHED_MOST, group,
+		 group, name, RETURN_FIELDS);
+	error = kprobes_add(tracing->root, definition);
+	if (error)
+		return error;
+	snprintf(definition, sizeof(definition), "p:%s/%s_entry %s %s", group, group, name,
+		 ENTRY_FIELDS);
+	return kprobes_add(tracing->root, definition);
+}
+
+/* add_places - define the events of two places, or of one; returns 0 or an errno */
+static int add_places(const struct section *section)
+{
+	const struct section_tracing *tracing = section->tracing;
+	const char *group = tracing->group;
+	char definition[LONGEST_DEFINITION];
+	int error;
+
+	snprintf(definition, sizeof(definition), "p:%s/%s_entry %s", group, group,
+		 section->plan.begin);
+	error = kprobes_add(tracing->root, definition);
+	if (error || !strcmp(section->plan.begin, section->plan.end))
+		return error;
+	snprintf(definition, sizeof(definition), "p:%s/%s_return %s", group, group,
+		 section->plan.end);
+	return kprobes_add(tracing->root, definition);
+}
+
 /* name_events - write the names of both events; returns 0, or an errno with the text */
 static int name_events(const struct section *section, char *text)
 {
 	struct section_tracing *tracing = section->tracing;
-	const char *name = section->plan.begin;
-	char definition[LONGEST_DEFINITION];
+	const char *name = section->plan.begin, *end = section->plan.end;
+	bool is_next = !strcmp(name, end);
 	int error;
 
 	if (section->plan.kind == SECTION_TRACEPOINTS) {
 		snprintf(tracing->begin, sizeof(tracing->begin), "%s", name);
-		snprintf(tracing->end, sizeof(tracing->end), "%s", section->plan.end);
+		snprintf(tracing->end, sizeof(tracing->end), "%s", end);
 		return 0;
 	}
 	kprobes_group(tracing->instance.name, tracing->group);
 	snprintf(tracing->begin, sizeof(tracing->begin), "%s:%s_entry", tracing->group,
 		 tracing->group);
-	snprintf(tracing->end, sizeof(tracing->end), "%s:%s_return", tracing->group,
-		 tracing->group);
+	snprintf(tracing->end, sizeof(tracing->end), "%s:%s_%s", tracing->group, tracing->group,
+		 is_next ? "entry" : "return");
 	tracing->has_kprobes = true;
-	/* The return first: what is set last at a function runs first, and the entry must see the
-	 * return address before the kernel replaces it. */
-	snprintf(definition, sizeof(definition), "r%u:%s/%s_return %s %s", WATCHED_MOST,
-		 tracing->group, tracing->group, name, RETURN_FIELDS);
-	error = kprobes_add(tracing->root, definition);
-	if (!error) {
-		snprintf(definition, sizeof(definition), "p:%s/%s_entry %s %s", tracing->group,
-			 tracing->group, name, ENTRY_FIELDS);
-		error = kprobes_add(tracing->root, definition);
-	}
+	error = *end ? add_places(section) : add_function(section);
 	if (error == ENOENT && faccessat(tracing->root, "kprobe_events", F_OK, 0))
 		return fail(text, error, "this kernel has none (CONFIG_KPROBE_EVENTS)");
 	if (error == ENOENT)
-		return fail(text, error, "the kernel has no function %s, or it is inlined", name);
+		return fail(text, error, "the kernel has no function %s%s%s, or it is inlined",
+			    name, *end && !is_next ? " or " : "", is_next ? "" : end);
+	if (error == EILSEQ)
+		return fail(text, error, "%s..%s: no instruction begins at one of them", name, end);
 	return error ? fail(text, error, "%s: %s%s", name, strerror(error),
 			    error == EINVAL ? ": it may be among those that the kernel's hooks use"
 					    : "")
@@ -125,7 +157,7 @@ static int read_layouts(const struct section *section, char *text)
 	int instance = tracing->instance.directory, error;
 	size_t count = 0;
 
-	if (plan->kind == SECTION_FUNCTION) {
+	if (plan->kind == SECTION_FUNCTION && !*plan->end) {
 		struct record_wanted places[] = {{"place", &begin->place},
 						 {"caller", &begin->caller}};
 		struct record_wanted returned = {HAS_PLACES ? "place" : "__probe_ret_ip",

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <linux/btf.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,15 +16,21 @@
 #define BYTES_MOST ((uint64_t)64 << 20)
 /* linux/bpf.h: BPF_F_USER_STACK */
 #define USER_STACK 0x100u
-/* is_plain - whether a name is one that the kernel gives: a function or SYSTEM:TRACEPOINT */
-static bool is_plain(const char *name)
+/* is_of - whether a name is not empty, and of letters, digits and these */
+static bool is_of(const char *name, const char *others)
 {
 	if (!*name)
 		return false;
 	for (; *name; name++)
-		if (!isalnum((unsigned char)*name) && !strchr("_.:-", *name))
+		if (!isalnum((unsigned char)*name) && !strchr(others, *name))
 			return false;
 	return true;
+}
+
+/* is_plain - whether a name is one that the kernel gives: a function or SYSTEM:TRACEPOINT */
+static bool is_plain(const char *name)
+{
+	return is_of(name, "_.:-");
 }
 
 /* is_printed - whether a name of user code is of characters that names have */
@@ -47,6 +54,8 @@ static bool take_places(struct section_names *names, const struct wire_section *
 		return false;
 	if (asked->kind == SECTION_USER)
 		return *begin && *names->file && is_printed(begin) && is_printed(end);
+	if (asked->kind == SECTION_FUNCTION && *end)
+		return is_of(begin, "_.+") && is_of(end, "_.+");
 	return is_plain(begin) && (asked->kind == SECTION_TRACEPOINTS) == is_plain(end);
 }
 
@@ -145,6 +154,15 @@ static int take_arguments(struct section_names *names, const struct wire_section
 	return 0;
 }
 
+/* are_tracepoints - whether a kernel has tracepoints of both names, which have no system */
+static bool are_tracepoints(const char *begin, const char *end)
+{
+	struct kernel_name names[] = {{"btf_trace_", begin, BTF_KIND_TYPEDEF, 0, 0, NULL},
+				      {"btf_trace_", end, BTF_KIND_TYPEDEF, 0, 0, NULL}};
+
+	return !kernel_btf_find(names, 2) && names[0].id && names[1].id;
+}
+
 int section_plan_take(struct section_names *names, const struct wire_section *asked,
 		      struct section_plan *plan, char *text)
 {
@@ -174,5 +192,11 @@ int section_plan_take(struct section_names *names, const struct wire_section *as
 	if (!wire_copy_text(asked->comm, config->comm, sizeof(config->comm)))
 		return fail(text, EINVAL, "no name of a thread");
 	config->return_pops = KERNEL_RETURN_POPS;
+	if (plan->kind == SECTION_FUNCTION && *plan->end && plan->hook != HOOK_KPROBE &&
+	    are_tracepoints(plan->begin, plan->end)) {
+		plan->kind = SECTION_TRACEPOINTS;
+		/* A trace event needs its system. */
+		plan->hook = HOOK_BEST;
+	}
 	return asked->kind == SECTION_TRACEPOINTS ? take_arguments(names, asked, plan, text) : 0;
 }

@@ -92,7 +92,7 @@ static void try_once(struct tried_hooks *tried, enum section_kind kind, enum sec
 static void send_listed(struct sender *sender, struct tried_hooks *tried,
 			const struct listing *listing, enum section_kind kind, uint32_t matched)
 {
-	const struct section_method *const *methods = section_methods(kind);
+	const struct section_method *const *methods = section_methods(kind, false);
 	uint64_t floor_ns[HOOKS_MOST], with_ns[HOOKS_MOST], without_ns[HOOKS_MOST];
 	uint8_t floor_room[8 * HOOKS_MOST], with_room[8 * HOOKS_MOST], without_room[8 * HOOKS_MOST];
 	uint8_t hooks_room[2 * HOOKS_MOST];

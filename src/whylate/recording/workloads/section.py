@@ -42,6 +42,23 @@ class KernelFunction(Place, frozen=True, tag="function"):
         return plain(self.function, 80)
 
 
+class KernelPlaces(Place, frozen=True, tag="places", kw_only=True):
+    """From one place in the kernel to another of the same thread, or to its next time.
+
+    begin, end: FUNCTION, for its entry, FUNCTION+0xBYTES or 0xADDRESS. Where the kernel has
+    tracepoints of both names, these are meant.
+    """
+
+    begin: str
+    end: str
+    hook: Literal["best", "kprobe", "tracefs"] = "best"
+
+    @property
+    def description(self) -> str:
+        """Its names, as a user writes them."""
+        return plain(f"{self.begin}..{self.end}", 200)
+
+
 class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An argument of a tracepoint that has this value."""
 
@@ -98,6 +115,9 @@ class UserCode(Place, frozen=True, tag="user", kw_only=True):
         return plain(f"{self.file}:{self.begin}" + (f"..{self.end}" if self.end else ""), 200)
 
 
+AnyPlace = KernelFunction | KernelPlaces | TracepointPair | UserCode
+
+
 class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     """The executions of a piece of code; the code's callers decide when they are.
 
@@ -107,7 +127,7 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     the marks of each execution.
     """
 
-    place: KernelFunction | TracepointPair | UserCode
+    place: AnyPlace
     #: Waits for locks are told by lock and callers.
     locks: bool = False
     #: So are the call paths at the ends of longer executions, and of some others.

@@ -13,8 +13,10 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import (
+    AnyPlace,
     Condition,
     KernelFunction,
+    KernelPlaces,
     Section,
     TracepointPair,
     UserCode,
@@ -39,6 +41,9 @@ from whylate.wire.constants import SectionKind as Kind
 
 _FUNCTION = re.compile(r"[A-Za-z_.][\w.]*")
 _TRACEPOINT = re.compile(r"[A-Za-z_]\w*(:[A-Za-z_]\w*)?")
+_KERNEL_PLACE = re.compile(
+    r"0x[0-9a-fA-F]{1,16}|(?P<function>[A-Za-z_.][\w.]*)(\+(0x[0-9a-fA-F]{1,8}|\d{1,8}))?"
+)
 _ARGUMENT = re.compile(r"[A-Za-z_]\w*|\d{1,2}")
 _CONDITION = re.compile(r"\s*(?P<argument>\w+)\s*==\s*(?P<value>-?\w+)\s*")
 #: Of code by which executions are timed: a hook there would call itself, or stop the board.
@@ -165,15 +170,15 @@ def check_recorder(workload: Section) -> None:
         raise RequestError("the recorder of a section is neither stopped nor detached early")
 
 
-def _hook_of(place: KernelFunction | TracepointPair | UserCode) -> SectionHook:
+def _hook_of(place: AnyPlace) -> SectionHook:
     """Return the hook of the wire: of tracefs there is one for each kind of place."""
     if place.hook != "tracefs":
         return SectionHook[place.hook.upper()]
-    is_pair = isinstance(place, TracepointPair)
-    return SectionHook.TRACE_EVENT if is_pair else SectionHook.KPROBE_EVENT
+    is_event = isinstance(place, TracepointPair)
+    return SectionHook.TRACE_EVENT if is_event else SectionHook.KPROBE_EVENT
 
 
-def check_place(place: KernelFunction | TracepointPair | UserCode) -> None:
+def check_place(place: AnyPlace) -> None:
     """Raise RequestError for names that no kernel has, and for code that times executions."""
     if isinstance(place, KernelFunction):
         if len(place.function) > LONGEST_PLACE or not _FUNCTION.fullmatch(place.function):
@@ -185,6 +190,8 @@ def check_place(place: KernelFunction | TracepointPair | UserCode) -> None:
         return
     if isinstance(place, UserCode):
         check_user_code(place)
+    elif isinstance(place, KernelPlaces):
+        check_kernel_places(place)
     else:
         check_pair(place)
 
@@ -192,6 +199,21 @@ def check_place(place: KernelFunction | TracepointPair | UserCode) -> None:
 def is_own(function: str) -> bool:
     """Whether a function of the kernel runs where executions are timed, by its name."""
     return bool(_OWN.match(function) or _OWN_READS.match(function))
+
+
+def check_kernel_places(place: KernelPlaces) -> None:
+    """Raise RequestError for what is no place in a kernel, and for code that times executions."""
+    for name in (place.begin, place.end):
+        match = _KERNEL_PLACE.fullmatch(name)
+        if len(name) > LONGEST_PLACE or match is None:
+            raise RequestError(
+                f"{plain(name, 80)!r} is no place in the kernel: write FUNCTION, "
+                "FUNCTION+0xBYTES or 0xADDRESS; a tracepoint is SYSTEM:NAME"
+            )
+        if match["function"] and is_own(match["function"]):
+            raise RequestError(
+                f"{match['function']} runs while an execution is timed: it cannot be timed itself"
+            )
 
 
 def check_pair(place: TracepointPair) -> None:
@@ -214,8 +236,11 @@ def check_pair(place: TracepointPair) -> None:
             raise RequestError(f"{condition.value} is not within 64 bits")
 
 
-def parse_place(text: str, hook: str = "best") -> KernelFunction | TracepointPair | UserCode:
+def parse_place(text: str, hook: str = "best") -> AnyPlace:
     """Return what a user names: FUNCTION, BEGIN..END [if ARG==N [and …]] [by KEY], or FILE:PLACE.
+
+    BEGIN and END are tracepoints, or both are places in the kernel: what has no SYSTEM, no
+    conditions and no KEY is left to the board.
 
     KEY: thread, cpu, an argument of both, or ARGUMENT,ARGUMENT of the one and of the other. Raises
     RequestError.
@@ -227,18 +252,25 @@ def parse_place(text: str, hook: str = "best") -> KernelFunction | TracepointPai
             )
         return parse_user_code(text.strip(), "best" if hook == "best" else "uprobe")
     begin, dots, rest = text.strip().partition("..")
-    place: KernelFunction | TracepointPair
+    if hook not in ("best", "fentry", "kprobe", "tracefs"):
+        raise RequestError(f"unknown hook {hook[:40]!r}: expected best, fentry, kprobe or tracefs")
+    place: AnyPlace
     if not dots:
-        if hook not in ("best", "fentry", "kprobe", "tracefs"):
-            raise RequestError(
-                f"unknown hook {hook[:40]!r}: expected best, fentry, kprobe or tracefs"
-            )
         place = KernelFunction(begin, hook)  # type: ignore[arg-type]
+    elif _are_kernel_places(begin, rest):
+        if hook == "fentry":
+            raise RequestError("--hook fentry times whole functions: use kprobe or tracefs")
+        place = KernelPlaces(begin=begin.strip(), end=rest.strip(), hook=hook)  # type: ignore[arg-type]
     else:
         # Another hook than that of all tracepoints is for functions.
         place = _parse_pair(begin.strip(), rest, "tracefs" if hook == "tracefs" else "best")
     check_place(place)
     return place
+
+
+def _are_kernel_places(begin: str, rest: str) -> bool:
+    """Whether a pair has nothing that only tracepoints have."""
+    return ":" not in begin and ":" not in rest and len(rest.split()) < 2
 
 
 def _parse_pair(begin: str, rest: str, hook: Literal["best", "tracefs"]) -> TracepointPair:
