@@ -16,7 +16,7 @@
 #define BYTES_MOST ((uint64_t)64 << 20)
 /* linux/bpf.h: BPF_F_USER_STACK */
 #define USER_STACK 0x100u
-/* is_of - whether a name is not empty, and of letters, digits and these */
+/* is_of - whether a name is not empty, and alphanumeric but for these */
 static bool is_of(const char *name, const char *others)
 {
 	if (!*name)
