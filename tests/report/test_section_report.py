@@ -184,6 +184,15 @@ def test_no_execution_at_all_has_a_page_and_no_classes(tmp_path: Path) -> None:
         assert "longer than twice" not in text
 
 
+def test_figures_that_are_missing_for_one_reason_have_one_footnote(tmp_path: Path) -> None:
+    lines = printed(recorded(tmp_path / "r", ran=[])).splitlines()
+    assert [line for line in lines if line.startswith(("¹", "²"))] == [
+        "¹ no execution was recorded"
+    ]
+    (row,) = [line for line in lines if line.startswith("all ")]
+    assert row.count("–¹") == 6
+
+
 def test_of_one_in_n_executions_the_sum_and_the_missing_bound_say_so(tmp_path: Path) -> None:
     for text in shown_in(recorded(tmp_path / "r", one_in=1_600)):
         assert "400 of 1 in 1,600 executions = 400 seen + 0 dropped" in text

@@ -82,7 +82,7 @@ def print_summary(
     console.print(_table(rows, reasons, console))
     notes = (
         left_out,
-        *(f"{_footnote(reasons, name)} {reason}" for name, reason in reasons.items()),
+        *(f"{_footnote(reasons, reason)} {reason}" for reason in dict.fromkeys(reasons.values())),
         plain(f"Intervals: {summary.interval_note}", 200),
         *stage_lines(summary),
         *observer_lines(summary),
@@ -202,14 +202,15 @@ def _cell(row: _Row, name: str, reasons: dict[str, str]) -> tuple[str, str]:
     estimate = row.latency_ns.get(name)
     if estimate is None or estimate.value is None:
         reason = "not computed" if estimate is None else estimate.reason or "refused"
-        reasons.setdefault(name, plain(reason, 200))
-        return f"–{_footnote(reasons, name)}", ""
+        mark = _footnote(reasons, reasons.setdefault(name, plain(reason, 200)))
+        return f"–{mark}", ""
     interval = format_interval_ns(estimate.low, estimate.high, estimate.value)
     return estimate_text(estimate), interval if row.intervals else ""
 
 
-def _footnote(reasons: Mapping[str, str], name: str) -> str:
-    return _FOOTNOTES[min(list(reasons).index(name), len(_FOOTNOTES) - 1)]
+def _footnote(reasons: Mapping[str, str], reason: str) -> str:
+    different = list(dict.fromkeys(reasons.values()))
+    return _FOOTNOTES[min(different.index(reason), len(_FOOTNOTES) - 1)]
 
 
 def _requirement_line(requirement: Requirement) -> Table:
