@@ -25,9 +25,7 @@ from whylate.wire.messages import (
     SectionStarted,
 )
 
-ALL_PARTS = int(
-    ExecutionPart.INTERRUPTED | ExecutionPart.SWITCHED | ExecutionPart.LOCK | ExecutionPart.FAULT
-)
+ALL_PARTS = sum(ExecutionPart)
 #: Bits of flags of a wait for a lock: LCB_F_ of linux/lock.h.
 SPIN, READ, WRITE, RT, PERCPU, MUTEX = 1, 2, 4, 8, 16, 32
 #: What longer executions do: how many, for how long, ns, and their parts: interrupted, preempted,
@@ -36,7 +34,7 @@ LONGER = [
     (8, 11_000, (0, 0, 10_000, 0, 3)),
     (6, 9_000, (0, 8_000, 0, 0, 0)),
     (4, 5_000, (0, 0, 0, 4_000, 0)),
-    (2, 3_000, (0, 0, 0, 0, 0)),
+    (2, 3_000, ()),
 ]
 USUAL_NS = 1_000
 
@@ -88,7 +86,7 @@ def floor(
 def executions() -> list[Execution]:
     """Return 400 executions of a thread 301, of which every 20th takes longer: those of LONGER."""
     longer = [(duration_ns, parts) for count, duration_ns, parts in LONGER for _ in range(count)]
-    usual = (USUAL_NS, (0, 0, 0, 0, 0))
+    usual = (USUAL_NS, ())
     made = []
     for number in range(20 * len(longer)):
         duration_ns, parts = longer[number // 20] if number % 20 == 10 else usual

@@ -26,19 +26,21 @@ from whylate.wire.messages import (
 
 SECOND = 1_000_000_000
 DRAWN, MOVED = 1, 2
+#: Interrupted, preempted, asleep, waiting for a lock; page faults, and their time; steal.
+PARTS = 7
 STARTED = SectionStarted(SectionHook.FENTRY, 1, 0, 100_000_000, 17)
 
 
 @dataclass(frozen=True)
 class Execution:
-    """One execution; begin_ns: since START."""
+    """One execution; begin_ns: since START. parts: 0 where they end."""
 
     pid: int
     begin_ns: int
     duration_ns: int
     begin_cpu: int = 0
     flags: int = DRAWN
-    parts: tuple[int, ...] = (0, 0, 0, 0, 0)
+    parts: tuple[int, ...] = ()
 
 
 def bin_of(duration_ns: int) -> int:
@@ -56,7 +58,7 @@ def rows(executions: Sequence[Execution], first: int = 0, cpu: int = 0) -> Execu
         data += leb128(zigzag(each.begin_ns - before)) + leb128(each.duration_ns)
         data += leb128(each.pid) + leb128(each.flags | each.begin_cpu << 8)
         # Its parts and page faults.
-        data += b"".join(map(leb128, each.parts))
+        data += b"".join(map(leb128, (*each.parts, *[0] * (PARTS - len(each.parts)))))
         before = each.begin_ns
     return Executions(cpu, len(executions), first, data)
 

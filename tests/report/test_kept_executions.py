@@ -157,3 +157,15 @@ def test_a_recording_whose_file_of_them_is_gone_says_so(tmp_path: Path) -> None:
     assert recording.executions is not None
     with pytest.raises(Exception, match=r"longer\.parquet"):
         recording.executions.longest(3)
+
+
+def test_parts_that_are_rare_have_a_column_where_there_are_any(tmp_path: Path) -> None:
+    with_fault = Execution(302, 5_000_000, 30_000, flags=0, parts=(0, 0, 0, 0, 2, 29_000))
+    ran = sorted([*together(), with_fault], key=lambda each: each.begin_ns + each.duration_ns)
+    faulted = recorded(tmp_path / "faulted", ran=ran, one_in=8, keep_above_ns=4_000)
+    for text in shown_in(example(tmp_path / "r")):
+        assert "page fault" not in text
+    for text in shown_in(faulted):
+        assert re.search(r"page fault *drawn", text)
+        assert re.search(r"30 µs .* 29 µs *no", text)
+        assert "steal" not in text

@@ -147,7 +147,7 @@ def test_the_bar_has_a_part_for_each_class_as_wide_as_its_share(tmp_path: Path) 
 def test_what_is_not_observed_is_named(tmp_path: Path) -> None:
     example = recorded(tmp_path / "r", parts=int(ExecutionPart.INTERRUPTED))
     for text in shown_in(example):
-        assert "Not observed on this board: switches, locks." in text
+        assert "on this board: switches, locks, time of page faults, steal." in text
         assert "asleep" not in text
 
 

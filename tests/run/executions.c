@@ -7,21 +7,29 @@
  * executions_act(), which reads the clock first and last. Threads of one name make executions of
  * one kind; each kind has a log in debugfs:
  *
- *	PID BEGIN_NS END_NS BEGIN_CPU END_CPU
+ *	PID BEGIN_NS END_NS BEGIN_CPU END_CPU REASON
  *
- * END_NS is 0 where it did not return. A log has the newest LOG_EVENTS, the oldest first.
+ * END_NS is 0 where it did not return. REASON is why one of kind mixed took longer, 0: nothing
+ * does. A log has the newest LOG_EVENTS, the oldest first.
  */
+#include <linux/anon_inodes.h>
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/file.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
+#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
 /* A power of two; what the period of the quickest kind makes in about three seconds. */
@@ -32,14 +40,17 @@ static uint size_us = 50;
 module_param(size_us, uint, 0444);
 
 /* By their numbers in section_rig.py. */
-enum kind { FIXED, NESTED, SLEEPS, EXITS, CROSSED, TWO, MANY, MARKED, KINDS };
+enum kind { FIXED, NESTED, SLEEPS, EXITS, CROSSED, TWO, MANY, MARKED, MIXED, KINDS };
+
+/* Why an execution of kind mixed takes longer; by their numbers in section_rig.py. */
+enum reason { NOTHING, INTERRUPT, PREEMPTED, ASLEEP, LOCK, FAULT, SLOW_FAULT, LONGER, REASONS };
 
 /* A bit for each kind: those that are made now. */
 static uint active;
 module_param(active, uint, 0644);
 
-static const char *const names[KINDS] = {"fixed",   "nested", "sleeps", "exits",
-					 "crossed", "two",    "many",	"marked"};
+static const char *const names[KINDS] = {"fixed", "nested", "sleeps", "exits", "crossed",
+					 "two",	  "many",   "marked", "mixed"};
 
 struct execution {
 	u64 begin_ns;
@@ -47,6 +58,7 @@ struct execution {
 	u32 pid;
 	u16 begin_cpu;
 	u16 end_cpu;
+	enum reason reason;
 };
 
 static struct execution *events[KINDS];
@@ -58,6 +70,7 @@ struct call {
 	u64 size_ns;
 	unsigned int inner;
 	struct execution *event;
+	enum reason reason;
 };
 
 static struct srcu_notifier_head chain;
@@ -93,6 +106,163 @@ static noinline void executions_end(void)
 	asm volatile("# end");
 }
 
+/* ---------------------------------------------------------------- mixed */
+
+/* Loops of an execution, and of what makes one longer: some times as much. */
+#define OWN_LOOPS  10000u
+#define MORE_LOOPS 40000u
+/* Of who has the CPU, or the lock, which are quicker. */
+#define OTHER_LOOPS 150000u
+/* When the timer comes, from before the beginning on. */
+#define TIMER_NS 20000
+/* Pages that are touched, of a mapping that has them for all executions. */
+#define FAULTS 24u
+#define PAGES  65536u
+
+static struct mm_struct *mapping_mm;
+/* Shared memory, and of a file each of whose pages takes a while. */
+static unsigned long mapping, slow_mapping, next_page, next_slow;
+static struct hrtimer mixed_timer;
+static enum reason timer_reason;
+static struct task_struct *rival, *holder;
+static DEFINE_MUTEX(held);
+static bool is_asked, is_held;
+
+/* work - so many instructions, which no time ends */
+static noinline void work(unsigned int loops)
+{
+	for (unsigned int i = 0; i < loops; i++) {
+		barrier();
+		/* This kernel preempts nowhere else. */
+		if (i % 1024 == 0 && !in_interrupt())
+			cond_resched();
+	}
+}
+
+/* executions_longer - the longer path */
+static noinline void executions_longer(void)
+{
+	work(MORE_LOOPS);
+}
+
+static enum hrtimer_restart mixed_timer_comes(struct hrtimer *timer)
+{
+	if (timer_reason == INTERRUPT)
+		work(MORE_LOOPS);
+	else
+		wake_up_process(rival);
+	return HRTIMER_NORESTART;
+}
+
+/* rivals - has the CPU of the thread for a while, when it is woken */
+static int rivals(void *unused)
+{
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		schedule();
+		for (unsigned int i = 0; i < OTHER_LOOPS; i++)
+			barrier();
+	}
+	return 0;
+}
+
+/* is_wanted - whether anyone waits for the lock, spinning or asleep */
+static bool is_wanted(void)
+{
+	return osq_is_locked(&held.osq) || atomic_long_read(&held.owner) & 1;
+}
+
+/* holds - takes the lock when asked to, and has it for a while after it is waited for: CPUs of an
+ * emulator take turns */
+static int holds(void *unused)
+{
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (!READ_ONCE(is_asked)) {
+			schedule();
+			continue;
+		}
+		__set_current_state(TASK_RUNNING);
+		WRITE_ONCE(is_asked, false);
+		mutex_lock(&held);
+		smp_store_release(&is_held, true);
+		while (!is_wanted())
+			cond_resched();
+		for (unsigned int i = 0; i < OTHER_LOOPS; i++)
+			barrier();
+		mutex_unlock(&held);
+	}
+	return 0;
+}
+
+static void touch(unsigned long from, unsigned long page)
+{
+	if (put_user(1, (char __user *)(from + page % PAGES * PAGE_SIZE)))
+		pr_err("executions: no page\n");
+}
+
+/* slow_fault - a page as if from a disk */
+static vm_fault_t slow_fault(struct vm_fault *fault)
+{
+	usleep_range(150, 160);
+	fault->page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	return fault->page ? 0 : VM_FAULT_OOM;
+}
+
+static const struct vm_operations_struct slow_operations = {.fault = slow_fault};
+
+static int slow_mmap(struct file *file, struct vm_area_struct *area)
+{
+	area->vm_ops = &slow_operations;
+	return 0;
+}
+
+static const struct file_operations slow_file = {.owner = THIS_MODULE, .mmap = slow_mmap};
+
+/* prepare - what must have begun before the execution that takes longer for it */
+static void prepare(enum reason reason)
+{
+	timer_reason = reason;
+	if (reason == INTERRUPT || reason == PREEMPTED)
+		hrtimer_start(&mixed_timer, ns_to_ktime(ktime_get_ns() + TIMER_NS),
+			      HRTIMER_MODE_ABS_PINNED_HARD);
+	if (reason != LOCK)
+		return;
+	is_held = false;
+	WRITE_ONCE(is_asked, true);
+	wake_up_process(holder);
+	while (!smp_load_acquire(&is_held))
+		cond_resched();
+}
+
+static void mixed_call(enum reason reason)
+{
+	work(OWN_LOOPS);
+	switch (reason) {
+	case ASLEEP:
+		usleep_range(150, 160);
+		break;
+	case LOCK:
+		mutex_lock(&held);
+		mutex_unlock(&held);
+		break;
+	case FAULT:
+		for (unsigned int i = 0; i < FAULTS; i++)
+			touch(mapping, next_page++);
+		break;
+	case SLOW_FAULT:
+		touch(slow_mapping, next_slow++);
+		break;
+	case LONGER:
+		executions_longer();
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---------------------------------------------------------------- all */
+
 static noinline int executions_act(struct notifier_block *block, unsigned long value, void *data)
 {
 	struct call *call = data;
@@ -107,7 +277,9 @@ static noinline int executions_act(struct notifier_block *block, unsigned long v
 	/* Every second one ends on the other CPU. */
 	if (call->kind == SLEEPS && (event - events[SLEEPS]) % 2)
 		set_cpus_allowed_ptr(current, cpumask_of(1 - event->begin_cpu));
-	if (call->kind == SLEEPS || call->kind == MANY)
+	if (call->kind == MIXED)
+		mixed_call(call->reason);
+	else if (call->kind == SLEEPS || call->kind == MANY)
 		usleep_range(size_us_of(call), size_us_of(call) + 10);
 	else
 		spin_until(begin_ns + call->size_ns);
@@ -132,7 +304,7 @@ static void begin_call(struct call call)
 	unsigned int number = atomic_inc_return(&counts[call.kind]) - 1;
 
 	call.event = &events[call.kind][number % LOG_EVENTS];
-	*call.event = (struct execution){.pid = current->pid};
+	*call.event = (struct execution){.pid = current->pid, .reason = call.reason};
 	srcu_notifier_call_chain(&chain, 0, &call);
 }
 
@@ -202,6 +374,28 @@ static int crossed(void *unused)
 	return 0;
 }
 
+/* mixed - executions of which every third takes longer, for a reason after the other */
+static int mixed(void *unused)
+{
+	unsigned int number = 0;
+
+	hrtimer_init(&mixed_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+	mixed_timer.function = mixed_timer_comes;
+	kthread_use_mm(mapping_mm);
+	for (;;) {
+		struct call call = {.kind = MIXED};
+
+		wait_turn(MIXED, 1);
+		if (number % 3 == 0)
+			call.reason = 1 + number / 3 % (REASONS - 1);
+		number++;
+		prepare(call.reason);
+		begin_call(call);
+		hrtimer_cancel(&mixed_timer);
+	}
+	return 0;
+}
+
 static int exits_once(void *unused)
 {
 	begin_call((struct call){EXITS, 5000});
@@ -226,23 +420,25 @@ static int log_show(struct seq_file *file, void *unused)
 	for (unsigned int i = count > LOG_EVENTS ? count - LOG_EVENTS : 0; i < count; i++) {
 		struct execution *event = &events[kind][i % LOG_EVENTS];
 
-		seq_printf(file, "%u %llu %llu %u %u\n", event->pid, event->begin_ns, event->end_ns,
-			   event->begin_cpu, event->end_cpu);
+		seq_printf(file, "%u %llu %llu %u %u %u\n", event->pid, event->begin_ns,
+			   event->end_ns, event->begin_cpu, event->end_cpu, event->reason);
 	}
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(log);
 
-static void start(int (*run)(void *), enum kind kind, const char *name, unsigned int cpu)
+static struct task_struct *start(int (*run)(void *), enum kind kind, const char *name,
+				 unsigned int cpu)
 {
 	struct task_struct *task;
 
 	/* Of some kinds there are none on a board with one CPU. */
-	if (num_online_cpus() < 2 && (kind == SLEEPS || kind == CROSSED || kind == TWO))
-		return;
+	if (num_online_cpus() < 2 &&
+	    (kind == SLEEPS || kind == CROSSED || kind == TWO || kind == MIXED))
+		return NULL;
 	task = kthread_create(run, (void *)(uintptr_t)kind, "%s", name);
 	if (IS_ERR(task))
-		return;
+		return NULL;
 	cpu %= num_online_cpus();
 	kthread_bind(task, cpu);
 	if (kind == CROSSED)
@@ -251,6 +447,30 @@ static void start(int (*run)(void *), enum kind kind, const char *name, unsigned
 	if (kind == SLEEPS)
 		task->flags &= ~PF_NO_SETAFFINITY;
 	wake_up_process(task);
+	return task;
+}
+
+/* start_mixed - what is mapped, of which no page is there, is in the address space of insmod: that
+ * is kept */
+static void start_mixed(void)
+{
+	struct file *file = anon_inode_getfile("slow", &slow_file, NULL, O_RDWR);
+
+	if (IS_ERR(file))
+		return;
+	slow_mapping = vm_mmap(file, 0, PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+	fput(file);
+	mapping = vm_mmap(NULL, 0, PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, 0);
+	mapping_mm = get_task_mm(current);
+	if (IS_ERR_VALUE(mapping) || IS_ERR_VALUE(slow_mapping) || !mapping_mm)
+		return;
+	rival = start(rivals, MIXED, "rival", 0);
+	holder = start(holds, MIXED, "holder", 1);
+	if (!rival || !holder)
+		return;
+	sched_set_fifo(rival);
+	start(mixed, MIXED, "mixed", 0);
 }
 
 static int __init executions_init(void)
@@ -275,6 +495,7 @@ static int __init executions_init(void)
 	start(exits, EXITS, "exits_starter", 1);
 	for (int i = 0; i < SLEEPERS; i++)
 		start(of_kind, MANY, "many", i % 2);
+	start_mixed();
 	return 0;
 }
 

@@ -32,6 +32,7 @@ from whylate.recording.sections import decode_bins
 from whylate.recording.workloads.section import Section
 from whylate.run.unattended import Script
 from whylate.run.workloads.section import SectionRules
+from whylate.wire.app_samples import PARTS
 from whylate.wire.constants import ExecutionFlag
 from whylate.wire.executions import decode_executions
 from whylate.wire.messages import (
@@ -52,7 +53,10 @@ from whylate.wire.messages import (
 
 SOURCE = Path(__file__).with_name("executions.c")
 #: The kinds of executions that the module makes, by their bits in `active`.
-KINDS = ("fixed", "nested", "sleeps", "exits", "crossed", "two", "many", "marked")
+KINDS = ("fixed", "nested", "sleeps", "exits", "crossed", "two", "many", "marked", "mixed")
+#: Why executions of kind mixed take longer, by their numbers: as the class of each is called.
+REASONS = ("", "interrupted", "preempted", "asleep", "waiting for a lock", "page fault",
+           "page fault that sleeps", "longer path")  # fmt: skip
 _ACTIVE = "/sys/module/executions/parameters/active"
 #: By a board's architecture. With kprobes Debian's 6.1 for arm64 has damaged its free lists in some
 #: runs; with these checks it says of each allocation whether it is whole, and has been so far.
@@ -74,7 +78,7 @@ _LOGS = "/sys/kernel/debug/executions"
 class Known:
     """What the module logged of a kind, in order of begin_ns; each shape (n,).
 
-    end_ns: 0 where it did not return.
+    end_ns: 0 where it did not return. reason: a place in REASONS.
     """
 
     pid: NDArray[np.int64]
@@ -82,6 +86,7 @@ class Known:
     end_ns: NDArray[np.int64]
     begin_cpu: NDArray[np.int64]
     end_cpu: NDArray[np.int64]
+    reason: NDArray[np.int64]
 
     @property
     def returned(self) -> NDArray[np.bool_]:
@@ -95,7 +100,10 @@ class Known:
 
 @dataclass(frozen=True)
 class Timed:
-    """What the probe sent of a section; rows in order of begin_ns, each shape (n,)."""
+    """What the probe sent of a section; rows in order of begin_ns, each shape (n,).
+
+    parts: shape (n, len(PARTS)).
+    """
 
     started: SectionStarted
     account: SectionResult
@@ -109,6 +117,7 @@ class Timed:
     begin_cpu: NDArray[np.int64]
     end_cpu: NDArray[np.int64]
     has_moved: NDArray[np.bool_]
+    parts: NDArray[np.int64]
 
     @property
     def closes(self) -> bool:
@@ -197,10 +206,12 @@ def _timed(messages: Sequence[Message]) -> Timed:
     starts = [m for m in messages if isinstance(m, CpuStarted)]
     results = [m for m in messages if isinstance(m, CpuResult)]
     columns: list[list[NDArray[np.int64]]] = [[] for _ in range(6)]
+    parts = [np.empty((0, len(PARTS)), np.int64)]
     for message in messages:
         if isinstance(message, Executions):
             decoded = decode_executions(message, starts[0].start_ns)
             assert decoded.threads.parts is not None
+            parts.append(decoded.threads.parts)
             fields = (decoded.threads.pid, decoded.threads.due_ns, decoded.rows.latency_ns,
                       decoded.threads.parts[:, 0], np.full(message.count, message.cpu),
                       decoded.flags & int(ExecutionFlag.MOVED))  # fmt: skip
@@ -223,6 +234,7 @@ def _timed(messages: Sequence[Message]) -> Timed:
         begin_cpu=begin_cpu,
         end_cpu=end_cpu,
         has_moved=moved > 0,
+        parts=np.concatenate(parts)[order],
     )
 
 

@@ -33,7 +33,7 @@ GETPPID, GETRANDOM, RENAME = {"x86_64": (110, 318, 316), "aarch64": (173, 278, 2
     platform.machine(), (0, 0, 0)
 )
 NAME, OTHER = "wl-parts", "wl-other"
-PARTS = ("interrupted_ns", "preempted_ns", "slept_ns", "lock_ns")
+PARTS = ("interrupted_ns", "preempted_ns", "slept_ns", "lock_ns", "fault_ns", "steal_ns")
 #: So many wait for one lock that some find another one taken on their way to sleep.
 THREADS = 48
 
@@ -143,7 +143,8 @@ def test_all_parts_are_observed(name: str, request: pytest.FixtureRequest) -> No
     assert {"interrupts", "switches"} <= set(run.section.observed)
     if "locks" in run.section.observed:
         assert run.figures.longer is not None
-        assert run.figures.longer.not_observed == []
+        # Those of which not every kernel has evidence.
+        assert set(run.figures.longer.not_observed) <= {"time of page faults", "steal"}
 
 
 def test_calls_that_sleep_are_asleep(sleeps: Run) -> None:

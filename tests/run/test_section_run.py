@@ -192,9 +192,11 @@ def test_hooks_that_keep_the_probe_from_running_end_by_themselves(
         run.wait(50)
     manifest = open_recording(tmp_path / "r").manifest
     _, account = report_of(manifest)
-    assert 100_000 < account.entries < 2_999_999
     (note,) = [each for each in manifest.problems if "before the probe could run" in each.text]
-    assert f"{account.entries} executions began on a CPU" in note.text
+    allowed, words = note.text.split(maxsplit=1)
+    assert words.startswith("executions began on a CPU")
+    # Before, the program may have been on another CPU.
+    assert int(allowed) <= account.entries < 3_000_000
     assert not note.fatal
 
 

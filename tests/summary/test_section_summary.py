@@ -32,6 +32,8 @@ from whylate.wire.messages import Message
 
 #: Of what longer executions took beyond the others, ns: section_examples.LONGER.
 EXCESS_NS = 8 * 10_000 + 6 * 8_000 + 4 * 4_000 + 2 * 2_000
+#: Parts that few boards show.
+NEWER = ["time of page faults", "steal"]
 
 
 def locks_of(directory: Path, *waits: Message) -> list[LockFigures]:
@@ -71,13 +73,18 @@ def test_longer_executions_are_classed_by_their_parts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parts", "names", "not_observed"),
     [
-        (0, ["unexplained"], ["interrupts", "switches", "locks"]),
-        (ExecutionPart.LOCK, ["unexplained", "waiting for a lock"], ["interrupts", "switches"]),
-        (ExecutionPart.FAULT, ["unexplained"], ["interrupts", "switches", "locks"]),
+        (0, ["unexplained"], ["interrupts", "switches", "locks", *NEWER]),
         (
-            ExecutionPart.INTERRUPTED | ExecutionPart.SWITCHED,
+            ExecutionPart.LOCK,
+            ["unexplained", "waiting for a lock"],
+            ["interrupts", "switches", *NEWER],
+        ),
+        # They are counted, and that is no class.
+        (ExecutionPart.FAULT, ["unexplained"], ["interrupts", "switches", "locks", *NEWER]),
+        (
+            ExecutionPart.INTERRUPTED | ExecutionPart.SWITCHED | ExecutionPart.STEAL,
             ["asleep", "preempted", "unexplained"],
-            ["locks"],
+            ["locks", "time of page faults"],
         ),
     ],
 )
@@ -90,6 +97,27 @@ def test_parts_that_are_not_observed_have_no_class_and_are_named(
     assert longer.not_observed == not_observed
     assert sum(each.count for each in longer.classes) == 20
     assert sum(each.share for each in longer.classes) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("parts", "names"),
+    [
+        (sum(ExecutionPart), ["page fault", "steal", "unexplained"]),
+        (sum(ExecutionPart) - ExecutionPart.STEAL, ["page fault", "unexplained"]),
+        (sum(ExecutionPart) - ExecutionPart.FAULT_TIME, ["unexplained", "steal"]),
+    ],
+)
+def test_page_faults_and_steal_are_classes_of_their_own(
+    tmp_path: Path, parts: int, names: list[str]
+) -> None:
+    ran = [Execution(301, 1_000_000 * number, USUAL_NS) for number in range(100)]
+    ran += [Execution(301, 200_000_000, 9_000, parts=(0, 0, 0, 0, 3, 8_500)),
+            Execution(301, 210_000_000, 8_000, parts=(0, 0, 0, 0, 0, 0, 7_000)),
+            Execution(301, 220_000_000, 4_000, parts=(0, 0, 0, 0, 9, 1_000, 1_000))]  # fmt: skip
+    longer = recorded(tmp_path / "r", ran=ran, parts=parts).section.longer
+    assert longer is not None
+    assert [each.name for each in longer.classes] == names
+    assert all(each.count == 1 for each in longer.classes if each.name != "unexplained")
 
 
 def test_where_none_took_longer_there_is_no_class(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,13 @@
 #include "small_file.h"
 
 #define REALTIME "/sys/kernel/realtime"
+#define STAT	 "/proc/stat"
+/* KVM's, for guests on x86. */
+#define STEAL_VARIABLE "steal_time"
+#define QUEUE_VARIABLE "runqueues"
+
+/* Ten numbers of 64 bits. */
+#define STAT_ROOM 256
 
 /* A tracepoint and its program; the end of what another begins comes before it. */
 struct source {
@@ -65,6 +73,25 @@ void parts_init(struct section_part_links *parts)
 	parts->observed = 0;
 	memset(parts->programs, -1, sizeof(parts->programs));
 	memset(parts->links, -1, sizeof(parts->links));
+	parts->counts_handled = false;
+	faults_init(&parts->faults);
+}
+
+bool parts_find_steal(__s64 *from_queue)
+{
+	struct kernel_name names[] = {{"", STEAL_VARIABLE, BTF_KIND_VAR, 0, 0, NULL},
+				      {"", QUEUE_VARIABLE, BTF_KIND_VAR, 0, 0, NULL}};
+	unsigned long long steal = 0;
+	char line[STAT_ROOM];
+
+	/* proc(5): user nice system idle iowait irq softirq steal */
+	if (!small_file_line(AT_FDCWD, STAT, line, sizeof(line)) ||
+	    sscanf(line, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1 || !steal ||
+	    !bpf_reads_kernel() || kernel_btf_find(names, 2) || !names[0].offset ||
+	    !names[1].offset)
+		return false;
+	*from_queue = (__s64)names[0].offset - names[1].offset;
+	return true;
 }
 
 /* load - load the program of a source for itself: a typed one belongs to its tracepoint */
@@ -82,13 +109,16 @@ static int load(const struct source *source, const struct bpf_fds *fds)
 	return bpf_program_load(program, fds, &as, NULL, 0);
 }
 
-void parts_load(struct section_part_links *parts, const struct bpf_fds *fds)
+void parts_load(struct section_part_links *parts, const struct bpf_fds *fds, const char *function)
 {
 	bool is_realtime = small_file_number(AT_FDCWD, REALTIME, "") == 1;
 
 	for (size_t i = 0; i < SOURCES; i++)
 		if (!is_realtime || !sources[i].is_of_softirqs)
 			parts->programs[i] = load(&sources[i], fds);
+	/* What handles a fault is no fault itself. */
+	if (strcmp(function, FAULT_FUNCTION))
+		faults_load(&parts->faults, fds);
 }
 
 static int attach(int program, const struct source *source)
@@ -99,7 +129,7 @@ static int attach(int program, const struct source *source)
 	return bpf_tracepoint_attach(program, has_place ? NULL : source->name);
 }
 
-void parts_attach(struct section_part_links *parts)
+void parts_attach(struct section_part_links *parts, const struct bpf_fds *fds)
 {
 	uint8_t missing = 0;
 
@@ -117,6 +147,12 @@ void parts_attach(struct section_part_links *parts)
 			missing |= sources[i].part;
 	}
 	parts->observed &= (uint8_t)~missing;
+	parts->counts_handled = false;
+	if (faults_attach(&parts->faults, fds)) {
+		/* Of arm64 there is no tracepoint. */
+		parts->counts_handled = !(parts->observed & PART_FAULT);
+		parts->observed |= PART_FAULT | PART_FAULT_TIME;
+	}
 }
 
 void parts_detach(struct section_part_links *parts)
@@ -124,6 +160,7 @@ void parts_detach(struct section_part_links *parts)
 	/* Entries before exits. */
 	for (size_t i = PART_LINKS; i-- > 0;)
 		close_fd(&parts->links[i]);
+	faults_detach(&parts->faults);
 }
 
 void parts_unload(struct section_part_links *parts)
@@ -131,4 +168,5 @@ void parts_unload(struct section_part_links *parts)
 	parts_detach(parts);
 	for (size_t i = 0; i < PART_LINKS; i++)
 		close_fd(&parts->programs[i]);
+	faults_unload(&parts->faults);
 }

@@ -276,6 +276,10 @@ static int open_programs(struct section *section, char *text)
 			return error;
 		section->plan.config.return_pops = section->user.pops;
 	}
+	/* Other keys than a thread say nothing of whose it is. An empty section reads it as well.
+	 */
+	section->plan.config.has_steal = plan->config.key == PAIRED_BY_THREAD &&
+					 parts_find_steal(&section->plan.config.steal_from_queue);
 	error = make_maps(section);
 	if (error)
 		fail(text, error, "BPF: %s%s", strerror(error),
@@ -285,7 +289,8 @@ static int open_programs(struct section *section, char *text)
 		error = find_hook(section, text);
 	/* Other keys than a thread say nothing of what ran meanwhile. */
 	if (!error && plan->config.key == PAIRED_BY_THREAD && !plan->is_empty)
-		parts_load(&section->parts, &section->fds);
+		parts_load(&section->parts, &section->fds,
+			   plan->kind == SECTION_FUNCTION ? plan->begin : "");
 	if (error)
 		section_close(section);
 	return error;
@@ -310,6 +315,7 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	};
 	parts_init(&section->parts);
 	section->plan.config.row_mask = plan->rows - 1;
+	section->plan.config.fault_pops = KERNEL_RETURN_POPS;
 	if (plan->hook != HOOK_KPROBE_EVENT && plan->hook != HOOK_TRACE_EVENT) {
 		error = open_programs(section, text);
 		if (!error || plan->kind == SECTION_USER || plan->hook)
@@ -338,7 +344,11 @@ int section_attach(struct section *section, char *text)
 
 	if (section->tracing)
 		return tracing_attach(section, text);
-	parts_attach(&section->parts);
+	parts_attach(&section->parts, &section->fds);
+	if (section->plan.config.has_steal)
+		section->parts.observed |= PART_STEAL;
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
+		section_cpu_at(section, i)->counts_handled = section->parts.counts_handled;
 	error = attach_hook(section, text);
 	if (!error)
 		set_closed(section, 0);

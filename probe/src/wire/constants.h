@@ -229,13 +229,15 @@ enum count_state {
 	COUNTS_COUNT = 3,
 };
 
-/* What is observed of a thread in a section: interrupts, switches, locks, page faults. */
+/* What is observed of a thread in a section: interrupts, switches, locks, faults, steal. */
 enum execution_part {
 	PART_INTERRUPTED = 1,
 	PART_SWITCHED = 2,
 	PART_LOCK = 4,
 	PART_FAULT = 8,
-	PART_COUNT = 9,
+	PART_FAULT_TIME = 16,
+	PART_STEAL = 32,
+	PART_COUNT = 33,
 };
 
 /* A load: not started, working, stopped by an error, or a command that ended by itself. */

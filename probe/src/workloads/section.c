@@ -150,6 +150,8 @@ static void put(struct section_workload *workload, uint16_t number, uint64_t ind
 	    (int64_t)row->parts.slept_ns,
 	    (int64_t)row->parts.lock_ns,
 	    (int64_t)row->parts.faults,
+	    (int64_t)row->parts.fault_ns,
+	    (int64_t)row->parts.steal_ns,
 	};
 
 	if (reader->count && reader->first + reader->count != index)

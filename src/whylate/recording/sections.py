@@ -38,13 +38,15 @@ HOOKS: dict[int, HookName] = {
     SectionHook.TRACE_EVENT: "trace event",
 }
 
-PartName = Literal["interrupts", "switches", "locks", "page faults"]
+PartName = Literal["interrupts", "switches", "locks", "page faults", "time of page faults", "steal"]
 #: What is observed, by the bit that the probe sends.
 OBSERVED: dict[ExecutionPart, PartName] = {
     ExecutionPart.INTERRUPTED: "interrupts",
     ExecutionPart.SWITCHED: "switches",
     ExecutionPart.LOCK: "locks",
     ExecutionPart.FAULT: "page faults",
+    ExecutionPart.FAULT_TIME: "time of page faults",
+    ExecutionPart.STEAL: "steal",
 }
 
 

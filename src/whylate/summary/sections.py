@@ -37,6 +37,8 @@ _CLASSES: dict[str, tuple[str, PartName]] = {
     "preempted_ns": ("preempted", "switches"),
     "slept_ns": ("asleep", "switches"),
     "lock_ns": ("waiting for a lock", "locks"),
+    "fault_ns": ("page fault", "time of page faults"),
+    "steal_ns": ("steal", "steal"),
 }
 
 

@@ -228,12 +228,14 @@ class CountState(IntEnum):
 
 
 class ExecutionPart(IntFlag):
-    """What is observed of a thread in a section: interrupts, switches, locks, page faults."""
+    """What is observed of a thread in a section: interrupts, switches, locks, faults, steal."""
 
     INTERRUPTED = 1
     SWITCHED = 2
     LOCK = 4
     FAULT = 8
+    FAULT_TIME = 16
+    STEAL = 32
 
 
 class LoadState(IntEnum):
@@ -469,6 +471,8 @@ BLOCKS = {
     ),
     "executions": (
         "step",
+        "plain",
+        "plain",
         "plain",
         "plain",
         "plain",

@@ -13,16 +13,7 @@
 #include "counts.h"
 #include "owner.h"
 #include "path.h"
-
-/* place_of - where on the stack, as a number: a pointer becomes one through memory */
-ALWAYS_INLINE __u64 place_of(struct section_owner *owner, void *place, __u64 number)
-{
-	if (!place)
-		return number;
-	*(void *volatile *)&owner->place_now = place;
-	barrier();
-	return *(volatile __u64 *)&owner->place_now;
-}
+#include "steal.h"
 
 /*
  * drop_left - drop the frames whose code has been left without a return; returns how many remain
@@ -83,7 +74,7 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 		return;
 	}
 	depth = owner->state & OWNER_DEPTH;
-	here = place_of(owner, place, number);
+	here = place_of(&owner->place_now, place, number);
 	if (unlikely(depth))
 		depth = drop_left(cpu, owner, depth, here);
 	if (is_closed) {
@@ -102,6 +93,8 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 	if (!depth) {
 		owner->left_ns = 0;
 		owner->lock_ns = 0;
+		owner->fault_ns = 0;
+		owner->steal_at_ns = steal_here();
 	}
 	frame->cpu = bpf_get_smp_processor_id();
 	frame->level = cpu->level;
@@ -113,6 +106,9 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 	}
 	/* Last, so that what it took to begin is no part of the duration. */
 	frame->begin_ns = bpf_ktime_get_ns();
+	/* Only then: what is taken in between would be steal, and no part of the duration. */
+	take_steal(owner);
+	frame->parts.steal_ns = owner->parts.steal_ns;
 	/* An interrupt that ended meanwhile is none of it either. */
 	if (unlikely(owner->parts.interrupted_ns != frame->parts.interrupted_ns) &&
 	    owner->interrupt_ns <= frame->begin_ns) {
@@ -157,11 +153,13 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *own
 	row->parts.preempted_ns = owner->parts.preempted_ns - frame->parts.preempted_ns;
 	row->parts.slept_ns = owner->parts.slept_ns - frame->parts.slept_ns;
 	row->parts.lock_ns = owner->parts.lock_ns - frame->parts.lock_ns;
+	row->parts.fault_ns = owner->parts.fault_ns - frame->parts.fault_ns;
+	row->parts.steal_ns = owner->parts.steal_ns - frame->parts.steal_ns;
 	row->parts.faults = owner->parts.faults - frame->parts.faults;
 	/* An interrupt that came after the end was read is none of it; nor are several of them. */
 	if (unlikely(owner->interrupt_ns > now)) {
-		__u64 others_ns =
-		    row->parts.preempted_ns + row->parts.slept_ns + row->parts.lock_ns;
+		__u64 others_ns = row->parts.preempted_ns + row->parts.slept_ns +
+				  row->parts.lock_ns + row->parts.fault_ns + row->parts.steal_ns;
 
 		row->parts.interrupted_ns -=
 		    min(owner->interrupt_took_ns, row->parts.interrupted_ns);
@@ -170,6 +168,14 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *own
 			    row->duration_ns - min(others_ns, row->duration_ns);
 		if (wanted.counter_count)
 			ended->paused_ns = SECTION_REFUSED;
+	}
+	/* What was taken after the end was read, and before the steal was, is none of it. */
+	if (wanted.has_steal) {
+		__u64 others_ns = row->parts.interrupted_ns + row->parts.preempted_ns +
+				  row->parts.slept_ns + row->parts.lock_ns + row->parts.fault_ns;
+
+		row->parts.steal_ns =
+		    min(row->parts.steal_ns, row->duration_ns - min(others_ns, row->duration_ns));
 	}
 	row->pid = pid_tgid;
 	row->begin_cpu = frame->cpu;
@@ -217,7 +223,7 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 		return;
 	}
 	depth = top = owner->state & OWNER_DEPTH;
-	here = place_of(owner, place, number);
+	here = place_of(&owner->place_now, place, number);
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < SECTION_DEEPEST; i++) {
 		if (!depth)
@@ -240,6 +246,7 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	opaque(bin);
 	if (bin < WIRE_WAIT_BINS)
 		count(&cpu->bins[bin], 1);
+	take_steal(owner);
 	if (frame->is_drawn || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns))
 		keep(cpu, owner, frame, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id(),
 		     &ended);

@@ -55,9 +55,12 @@ struct section_config {
 	struct section_condition conditions[SECTION_CONDITIONS];
 	/* The stack pointer at a return is this much above that at the entry. */
 	__u64 return_pops;
-	__u64 counter_count; /* events that are counted between the marks */
-	__u32 keeps_paths;   /* call paths of longer executions are kept */
-	__u32 path_flags;    /* BPF_F_USER_STACK where they are of user code; 0 */
+	__u64 counter_count;	/* events that are counted between the marks */
+	__u32 keeps_paths;	/* call paths of longer executions are kept */
+	__u32 path_flags;	/* BPF_F_USER_STACK where they are of user code; 0 */
+	__u64 fault_pops;	/* as return_pops, of functions of the kernel */
+	__u64 has_steal;	/* the kernel counts what a hypervisor takes, */
+	__s64 steal_from_queue; /* so far behind the run queue of a CPU */
 };
 
 /* Levels of interrupts and softirqs, one within the other. */
@@ -69,6 +72,8 @@ struct section_parts {
 	__u64 preempted_ns;   /* another thread had the CPU, and this one was runnable */
 	__u64 slept_ns;	      /* it slept, and was not yet switched to again */
 	__u64 lock_ns;	      /* it waited for a lock, running or asleep */
+	__u64 fault_ns;	      /* the kernel handled its page faults, running or asleep */
+	__u64 steal_ns;	      /* a hypervisor had taken its CPU */
 	__u64 faults;	      /* page faults; no time */
 };
 
@@ -149,11 +154,16 @@ struct section_owner {
 	__u64 left_ns;	    /* when it left the CPU; 0: it has one */
 	__u64 interrupt_ns; /* when its last interrupt ended, and how long that took */
 	__u64 interrupt_took_ns;
-	__u64 sleeps;		   /* it was not runnable then */
-	__u64 switches;		   /* times that it left the CPU */
-	__u64 lock_ns;		   /* since when it waits for a lock; 0: it does not */
-	struct section_parts lock; /* its parts at that time */
-	struct section_lock wait;  /* of it, what is known then */
+	__u64 sleeps;		    /* it was not runnable then */
+	__u64 switches;		    /* times that it left the CPU */
+	__u64 lock_ns;		    /* since when it waits for a lock; 0: it does not */
+	struct section_parts lock;  /* its parts at that time */
+	struct section_lock wait;   /* of it, what is known then */
+	__u64 fault_ns;		    /* since when a page fault is handled; 0: none is */
+	__u64 fault_place;	    /* on the stack: which one it is */
+	__u64 fault_now;	    /* a place, on its way to become a number */
+	struct section_parts fault; /* its parts at that time */
+	__u64 steal_at_ns;	    /* what was taken from its CPU when that was last looked at */
 	struct section_frame frames[SECTION_DEEPEST];
 };
 
@@ -186,13 +196,17 @@ struct section_cpu {
 	__u64 is_closed; /* none begins any more: set by the probe, or at the limit */
 	__u64 limit;	 /* of entries, which the probe raises as it looks; 0: there is none */
 	__u64 longer_ns; /* set by the probe: one that takes longer has a path; 0: not known */
+	/* Set by the probe: faults are counted where they are handled, for want of a tracepoint. */
+	__u64 counts_handled;
 	/* Interrupts and softirqs that run, the outermost first: since when, and of it within inner
 	 * ones. */
 	__u64 level;
 	struct {
 		__u64 since_ns;
 		__u64 inner_ns;
+		__u64 steal_at_ns;
 	} levels[SECTION_LEVELS];
+	__u64 steal_address; /* where the kernel counts steal; 0: not known yet */
 	struct section_lock locks[SECTION_LOCKS];
 	/* Executions that have returned, by their durations: see block waits of the wire. */
 	__u64 bins[WIRE_WAIT_BINS];

@@ -140,6 +140,16 @@ ALWAYS_INLINE struct section_owner *find_owner(__u64 key)
 	return 0;
 }
 
+/* place_of - where on the stack, as a number: a pointer becomes one through memory */
+ALWAYS_INLINE __u64 place_of(__u64 *through, void *place, __u64 number)
+{
+	if (!place)
+		return number;
+	*(void *volatile *)through = place;
+	barrier();
+	return *(volatile __u64 *)through;
+}
+
 ALWAYS_INLINE struct section_frame *frame_at(struct section_owner *owner, __u64 number)
 {
 	return &owner->frames[number & (SECTION_DEEPEST - 1)];

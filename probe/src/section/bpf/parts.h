@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * What a thread does while it is in the section beside running its code: it is interrupted,
- * preempted, sleeps, waits for a lock, faults. Each ns is in one part.
+ * preempted, sleeps, waits for a lock, faults, or a hypervisor has its CPU. Each ns is in one part.
  */
 #ifndef WHYLATE_SECTION_BPF_PARTS_H
 #define WHYLATE_SECTION_BPF_PARTS_H
 
 #include "owner.h"
+#include "steal.h"
 
 /* in_section - the owner that a thread is, while it is in the section; NULL */
 ALWAYS_INLINE struct section_owner *in_section(__u64 pid_tgid)
@@ -24,10 +25,12 @@ SECTION("tp_btf/sched_switch") int part_switch(__u64 *context)
 	__u64 now = bpf_ktime_get_ns();
 	struct section_owner *owner = in_section(prev->pid);
 
+	steal_found(next);
 	if (owner) {
 		struct task_struct___former *former = (void *)prev;
 		__u64 state = kernel_has(prev->__state) ? prev->__state : (__u64)former->state;
 
+		take_steal(owner);
 		owner->sleeps = state && !context[0];
 		owner->left_ns = now;
 		owner->switches++;
@@ -39,6 +42,7 @@ SECTION("tp_btf/sched_switch") int part_switch(__u64 *context)
 		else
 			owner->parts.preempted_ns += now - owner->left_ns;
 		owner->left_ns = 0;
+		owner->steal_at_ns = steal_here();
 	}
 	return 0;
 }
@@ -47,7 +51,8 @@ SECTION("tp_btf/sched_switch") int part_switch(__u64 *context)
 
 /*
  * Of an interrupt within another the time is that of who was interrupted by the inner one, once:
- * executions may begin in either.
+ * executions may begin in either. What a hypervisor takes meanwhile is of neither: the time of
+ * interrupts, which stay on their CPU, is that without it.
  */
 SECTION("raw_tp/irq_handler_entry") int part_interrupt(__u64 *context)
 {
@@ -62,6 +67,7 @@ SECTION("raw_tp/irq_handler_entry") int part_interrupt(__u64 *context)
 	barrier();
 	cpu->levels[level % SECTION_LEVELS].inner_ns = 0;
 	cpu->levels[level % SECTION_LEVELS].since_ns = bpf_ktime_get_ns();
+	cpu->levels[level % SECTION_LEVELS].steal_at_ns = steal_here();
 	return 0;
 }
 
@@ -69,7 +75,7 @@ SECTION("raw_tp/irq_handler_exit") int part_interrupt_end(__u64 *context)
 {
 	struct section_cpu *cpu = cpu_here();
 	struct section_owner *owner;
-	__u64 now, took_ns, inner_ns, level;
+	__u64 now, took_ns, inner_ns, steal_ns, level;
 
 	(void)context;
 	/* The first may be of one that began before the start. */
@@ -78,6 +84,8 @@ SECTION("raw_tp/irq_handler_exit") int part_interrupt_end(__u64 *context)
 	level = cpu->level - 1;
 	now = bpf_ktime_get_ns();
 	took_ns = now - cpu->levels[level % SECTION_LEVELS].since_ns;
+	steal_ns = steal_since(cpu->levels[level % SECTION_LEVELS].steal_at_ns);
+	took_ns -= min(steal_ns, took_ns);
 	inner_ns = cpu->levels[level % SECTION_LEVELS].inner_ns;
 	owner = in_section(bpf_get_current_pid_tgid());
 	if (owner && inner_ns < took_ns) {
@@ -130,6 +138,7 @@ SECTION("raw_tp/contention_begin") int part_lock(__u64 *context)
 		bpf_get_stack(context, owner->wait.callers, sizeof(owner->wait.callers),
 			      OWN_FRAMES);
 	}
+	take_steal(owner);
 	owner->lock = owner->parts;
 	owner->lock_ns = bpf_ktime_get_ns();
 	return 0;
@@ -161,18 +170,20 @@ ALWAYS_INLINE void keep_lock(const struct section_owner *owner, __u64 waited_ns)
 SECTION("raw_tp/contention_end") int part_lock_end(__u64 *context)
 {
 	struct section_owner *owner = in_section(bpf_get_current_pid_tgid());
-	__u64 interrupted_ns, waited_ns;
+	__u64 others_ns, waited_ns;
 
 	/* The end of a lock that was waited for in the waiting for another ends nothing. */
 	if (!owner || !owner->lock_ns || owner->wait.lock != context[0] || !is_level_of(owner))
 		return 0;
 	waited_ns = bpf_ktime_get_ns() - owner->lock_ns;
-	interrupted_ns = owner->parts.interrupted_ns - owner->lock.interrupted_ns;
+	take_steal(owner);
+	others_ns = owner->parts.interrupted_ns - owner->lock.interrupted_ns +
+		    owner->parts.steal_ns - owner->lock.steal_ns;
 	owner->lock_ns = 0;
 	/* It slept, or lost the CPU, for the lock. */
 	owner->parts.slept_ns = owner->lock.slept_ns;
 	owner->parts.preempted_ns = owner->lock.preempted_ns;
-	waited_ns -= min(interrupted_ns, waited_ns);
+	waited_ns -= min(others_ns, waited_ns);
 	owner->parts.lock_ns += waited_ns;
 	if (wanted.keeps_locks)
 		keep_lock(owner, waited_ns);
@@ -188,6 +199,81 @@ SECTION("raw_tp/page_fault_kernel") int part_fault(__u64 *context)
 	(void)context;
 	if (owner)
 		owner->parts.faults++;
+	return 0;
+}
+
+/*
+ * begin_fault - a page fault is handled from now on; place, number: where on the stack
+ *
+ * A handler's return may be missed: the next fault, which is not within it, takes its place. One
+ * within the waiting for a lock, of which the end was missed, has its time there.
+ */
+ALWAYS_INLINE void begin_fault(void *place, __u64 number)
+{
+	struct section_owner *owner = in_section(bpf_get_current_pid_tgid());
+	struct section_cpu *cpu = cpu_here();
+	__u64 here;
+
+	if (!owner || !cpu || owner->lock_ns)
+		return;
+	here = place_of(&owner->fault_now, place, number);
+	if (owner->fault_ns && here < owner->fault_place)
+		return;
+	if (cpu->counts_handled)
+		owner->parts.faults++;
+	take_steal(owner);
+	owner->fault = owner->parts;
+	owner->fault_place = here;
+	owner->fault_ns = bpf_ktime_get_ns();
+}
+
+/*
+ * end_fault - a page fault has been handled; now: since when
+ *
+ * Asleep in it, as for a disk, is of the fault. Interrupts, the other threads that had the CPU, and
+ * waits for locks within it remain what they are.
+ */
+ALWAYS_INLINE void end_fault(void *place, __u64 number, __u64 now)
+{
+	struct section_owner *owner = in_section(bpf_get_current_pid_tgid());
+	__u64 took_ns, others_ns;
+
+	if (!owner || !owner->fault_ns ||
+	    place_of(&owner->fault_now, place, number) != owner->fault_place)
+		return;
+	take_steal(owner);
+	took_ns = now - owner->fault_ns;
+	others_ns = owner->parts.interrupted_ns - owner->fault.interrupted_ns +
+		    owner->parts.preempted_ns - owner->fault.preempted_ns + owner->parts.lock_ns -
+		    owner->fault.lock_ns + owner->parts.steal_ns - owner->fault.steal_ns;
+	owner->fault_ns = 0;
+	/* No wait for a lock goes on beyond it. */
+	owner->lock_ns = 0;
+	owner->parts.slept_ns = owner->fault.slept_ns;
+	owner->parts.fault_ns += took_ns - min(others_ns, took_ns);
+}
+
+SECTION("fentry/fault") int part_fault_entry(__u64 *context)
+{
+	begin_fault(context, 0);
+	return 0;
+}
+
+SECTION("fexit/fault") int part_fault_exit(__u64 *context)
+{
+	end_fault(context, 0, bpf_ktime_get_ns());
+	return 0;
+}
+
+SECTION("kprobe/fault") int part_fault_probe(struct pt_regs *regs)
+{
+	begin_fault(0, regs->sp);
+	return 0;
+}
+
+SECTION("kprobe/fault_return") int part_fault_return(struct pt_regs *regs)
+{
+	end_fault(0, regs->sp - wanted.fault_pops, bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -1,10 +1,11 @@
 """Why some executions of a section took longer than most.
 
 Each execution is cut into what its thread did: interrupted, preempted, asleep, waiting for a lock,
-and the rest, its own code. Longer is what took more than twice the median. The located share of a
-part is its share of what longer executions took beyond the mean of the others
-(whylate.stats.shares). The class of an execution is the part that has half of its excess or more,
-if that part was observed; of the rest nothing is known but that it was in none of the others.
+in a page fault, without its CPU because a hypervisor had it, and the rest, its own code. Longer is
+what took more than twice the median. The located share of a part is its share of what longer
+executions took beyond the mean of the others (whylate.stats.shares). The class of an execution is
+the part that has half of its excess or more, if that part was observed; of the rest nothing is
+known but that it was in none of the others.
 """
 
 from __future__ import annotations
