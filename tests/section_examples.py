@@ -67,13 +67,13 @@ def lock(
 
 def path(
     *callers: str, longer: int = 1, total_ns: int | None = None, longest_ns: int = 9_000,
-    control: int = 0, lost: int = 0, above_ns: int = 2_000,
+    control: int = 0, lost: int = 0, above_ns: int = 2_000, sampled: int = 0,
 ) -> SectionPath:  # fmt: skip
-    """Return executions that ended with the same callers, in the order of the message."""
+    """Return executions that ended with the same callers, or were seen there, as the message."""
     if not longer:
         longest_ns = 0
     total_ns = longer * longest_ns if total_ns is None else total_ns
-    return SectionPath(above_ns, longer, total_ns, longest_ns, control, lost, callers)
+    return SectionPath(sampled, above_ns, longer, total_ns, longest_ns, control, lost, callers)
 
 
 def floor(

@@ -29,6 +29,7 @@ KINDS = {
     "kprobe": "KIND_PROBE",
     "fentry": "KIND_ENTRY",
     "fexit": "KIND_EXIT",
+    "perf_event": "KIND_EVENT",
 }
 NOTICE = "Written by tools/bpfgen.py from what lies beside it. Do not edit."
 FLAGS = ["-target", "bpf", "-mcpu=v3", "-std=gnu11", "-O2", "-g", "-fno-strict-aliasing"]
@@ -47,6 +48,7 @@ PLACES = {
     "section_owners": ("PLACE_MAP", "AT_SECTION_OWNERS"),
     "section_events": ("PLACE_MAP", "AT_SECTION_EVENTS"),
     "section_paths": ("PLACE_MAP", "AT_SECTION_PATHS"),
+    "section_samples": ("PLACE_MAP", "AT_SECTION_SAMPLES"),
     "wanted": ("PLACE_VALUE", "AT_SECTION_CONFIG"),
 }
 #: The kind of relocation of a call, and its instruction.

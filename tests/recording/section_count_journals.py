@@ -7,6 +7,7 @@ from pathlib import Path
 
 from journals import START, opening, write_journal
 from msgspec.structs import replace
+from section_journals import PARTS
 
 from leb128 import leb128, zigzag
 from whylate.recording.waits import bin_of
@@ -31,7 +32,7 @@ STARTED = SectionStarted(2, 1, 15, 100_000_000, 7)
 def executions(durations_ns: Sequence[int], first: int = 0) -> Executions:
     """Return a block of executions of thread 301 on CPU 0, 1 ms apart."""
     data = b"".join(
-        leb128(zigzag(1_000_000)) + b"".join(leb128(n) for n in (ns, 301, 1, 0, 0, 0, 0, 0))
+        leb128(zigzag(1_000_000)) + b"".join(leb128(n) for n in (ns, 301, 1, *[0] * PARTS))
         for ns in durations_ns
     )
     return Executions(0, len(durations_ns), first, data)

@@ -26,8 +26,9 @@ from whylate.wire.messages import (
 
 SECOND = 1_000_000_000
 DRAWN, MOVED = 1, 2
-#: Interrupted, preempted, asleep, waiting for a lock; page faults, and their time; steal.
-PARTS = 7
+#: Interrupted, preempted, asleep, waiting for a lock; page faults, and their time; steal; samples,
+#: and those of spinning.
+PARTS = 9
 STARTED = SectionStarted(SectionHook.FENTRY, 1, 0, 100_000_000, 17)
 
 

@@ -43,7 +43,7 @@ module_param(size_us, uint, 0444);
 enum kind { FIXED, NESTED, SLEEPS, EXITS, CROSSED, TWO, MANY, MARKED, MIXED, KINDS };
 
 /* Why an execution of kind mixed takes longer; by their numbers in section_rig.py. */
-enum reason { NOTHING, INTERRUPT, PREEMPTED, ASLEEP, LOCK, FAULT, SLOW_FAULT, LONGER, REASONS };
+enum reason { NOTHING, INTERRUPT, PREEMPTED, ASLEEP, LOCK, FAULT, SLOW_FAULT, LONGER, SPIN, REASONS };
 
 /* A bit for each kind: those that are made now. */
 static uint active;
@@ -126,7 +126,10 @@ static struct hrtimer mixed_timer;
 static enum reason timer_reason;
 static struct task_struct *rival, *holder;
 static DEFINE_MUTEX(held);
-static bool is_asked, is_held;
+/* Of one that waits for a spinlock, and is the first, no tracepoint tells. */
+static DEFINE_SPINLOCK(spun);
+static enum reason asked;
+static bool is_held, is_spinning;
 
 /* work - so many instructions, which no time ends */
 static noinline void work(unsigned int loops)
@@ -143,6 +146,8 @@ static noinline void work(unsigned int loops)
 static noinline void executions_longer(void)
 {
 	work(MORE_LOOPS);
+	/* Its frame is there until then. */
+	barrier();
 }
 
 static enum hrtimer_restart mixed_timer_comes(struct hrtimer *timer)
@@ -167,30 +172,45 @@ static int rivals(void *unused)
 }
 
 /* is_wanted - whether anyone waits for the lock, spinning or asleep */
-static bool is_wanted(void)
+static bool is_wanted(enum reason reason)
 {
+	/* On x86 a guest has no queue, and its emulator turns to the other CPU where one waits. */
+	if (reason == SPIN)
+		return READ_ONCE(is_spinning) &&
+		       (IS_ENABLED(CONFIG_X86) ||
+			atomic_read(&spun.rlock.raw_lock.val) & _Q_PENDING_MASK);
 	return osq_is_locked(&held.osq) || atomic_long_read(&held.owner) & 1;
 }
 
-/* holds - takes the lock when asked to, and has it for a while after it is waited for: CPUs of an
+static void hold(enum reason reason)
+{
+	if (reason == SPIN)
+		spin_lock(&spun);
+	else
+		mutex_lock(&held);
+	smp_store_release(&is_held, true);
+	while (!is_wanted(reason))
+		cpu_relax();
+	for (unsigned int i = 0; i < OTHER_LOOPS; i++)
+		barrier();
+	if (reason == SPIN)
+		spin_unlock(&spun);
+	else
+		mutex_unlock(&held);
+}
+
+/* holds - takes a lock when asked to, and has it for a while after it is waited for: CPUs of an
  * emulator take turns */
 static int holds(void *unused)
 {
 	for (;;) {
 		set_current_state(TASK_IDLE);
-		if (!READ_ONCE(is_asked)) {
+		if (!READ_ONCE(asked)) {
 			schedule();
 			continue;
 		}
 		__set_current_state(TASK_RUNNING);
-		WRITE_ONCE(is_asked, false);
-		mutex_lock(&held);
-		smp_store_release(&is_held, true);
-		while (!is_wanted())
-			cond_resched();
-		for (unsigned int i = 0; i < OTHER_LOOPS; i++)
-			barrier();
-		mutex_unlock(&held);
+		hold(xchg(&asked, NOTHING));
 	}
 	return 0;
 }
@@ -226,10 +246,10 @@ static void prepare(enum reason reason)
 	if (reason == INTERRUPT || reason == PREEMPTED)
 		hrtimer_start(&mixed_timer, ns_to_ktime(ktime_get_ns() + TIMER_NS),
 			      HRTIMER_MODE_ABS_PINNED_HARD);
-	if (reason != LOCK)
+	if (reason != LOCK && reason != SPIN)
 		return;
-	is_held = false;
-	WRITE_ONCE(is_asked, true);
+	is_held = is_spinning = false;
+	WRITE_ONCE(asked, reason);
 	wake_up_process(holder);
 	while (!smp_load_acquire(&is_held))
 		cond_resched();
@@ -245,6 +265,11 @@ static void mixed_call(enum reason reason)
 	case LOCK:
 		mutex_lock(&held);
 		mutex_unlock(&held);
+		break;
+	case SPIN:
+		WRITE_ONCE(is_spinning, true);
+		spin_lock(&spun);
+		spin_unlock(&spun);
 		break;
 	case FAULT:
 		for (unsigned int i = 0; i < FAULTS; i++)

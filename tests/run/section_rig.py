@@ -31,21 +31,24 @@ from whylate.probe.client import Client, ProbeGoneError
 from whylate.recording.sections import decode_bins
 from whylate.recording.workloads.section import Section
 from whylate.run.unattended import Script
+from whylate.run.workloads.counters import counters_command, resolve_counters
 from whylate.run.workloads.section import SectionRules
 from whylate.wire.app_samples import PARTS
 from whylate.wire.constants import ExecutionFlag
-from whylate.wire.executions import decode_executions
+from whylate.wire.executions import decode_counts, decode_executions
 from whylate.wire.messages import (
     CpuResult,
     CpuStarted,
     Done,
     ExecutionBins,
+    ExecutionCounts,
     Executions,
     Failed,
     Finish,
     Hello,
     Message,
     Phase,
+    SectionPath,
     SectionResult,
     SectionStarted,
     Setting,
@@ -56,7 +59,7 @@ SOURCE = Path(__file__).with_name("executions.c")
 KINDS = ("fixed", "nested", "sleeps", "exits", "crossed", "two", "many", "marked", "mixed")
 #: Why executions of kind mixed take longer, by their numbers: as the class of each is called.
 REASONS = ("", "interrupted", "preempted", "asleep", "waiting for a lock", "page fault",
-           "page fault that sleeps", "longer path")  # fmt: skip
+           "page fault that sleeps", "longer path", "spin")  # fmt: skip
 _ACTIVE = "/sys/module/executions/parameters/active"
 #: By a board's architecture. With kprobes Debian's 6.1 for arm64 has damaged its free lists in some
 #: runs; with these checks it says of each allocation whether it is whole, and has been so far.
@@ -102,7 +105,7 @@ class Known:
 class Timed:
     """What the probe sent of a section; rows in order of begin_ns, each shape (n,).
 
-    parts: shape (n, len(PARTS)).
+    parts: shape (n, len(PARTS)). counts: of as many counters as were asked for, (n, counters).
     """
 
     started: SectionStarted
@@ -118,6 +121,8 @@ class Timed:
     end_cpu: NDArray[np.int64]
     has_moved: NDArray[np.bool_]
     parts: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    samples: list[SectionPath]
 
     @property
     def closes(self) -> bool:
@@ -141,6 +146,7 @@ def time_sections(name: str, sections: Sequence[tuple[str, Section]]) -> list[tu
     script.add(Phase(0), set())
     for kind, section in sections:
         script.add(Setting(_ACTIVE, str(1 << KINDS.index(kind))), set())
+        script.add(counters_command(resolve_counters(section.counters, None)), set())
         script.add(SectionRules().start(section, ()), set())
         for command in read_commands([FileRequest(f"{_LOGS}/{kind}", LOG_LIMIT)]):
             script.add(command, set())
@@ -173,7 +179,10 @@ def time_sections(name: str, sections: Sequence[tuple[str, Section]]) -> list[tu
         if isinstance(message, SectionStarted):
             runs.append([])
         runs[-1].append(message)
-    return [(_timed(run), _known(run, console)) for run in runs[1:]]
+    return [
+        (_timed(run, len(section.counters)), _known(run, console))
+        for run, (_, section) in zip(runs[1:], sections, strict=True)
+    ]
 
 
 def _messages(client: Client, last: set[int]) -> list[Message]:
@@ -200,14 +209,17 @@ def _known(messages: Sequence[Message], console: str) -> Known:
     return Known(*rows[np.argsort(rows[:, 1], kind="stable")].T)
 
 
-def _timed(messages: Sequence[Message]) -> Timed:
+def _timed(messages: Sequence[Message], counters: int) -> Timed:
     (started,) = [m for m in messages if isinstance(m, SectionStarted)]
     (account,) = [m for m in messages if isinstance(m, SectionResult)]
     starts = [m for m in messages if isinstance(m, CpuStarted)]
     results = [m for m in messages if isinstance(m, CpuResult)]
     columns: list[list[NDArray[np.int64]]] = [[] for _ in range(6)]
     parts = [np.empty((0, len(PARTS)), np.int64)]
+    counts = [np.empty((0, counters), np.int64)]
     for message in messages:
+        if isinstance(message, ExecutionCounts):
+            counts.append(decode_counts(message, counters).values)
         if isinstance(message, Executions):
             decoded = decode_executions(message, starts[0].start_ns)
             assert decoded.threads.parts is not None
@@ -235,6 +247,8 @@ def _timed(messages: Sequence[Message]) -> Timed:
         end_cpu=end_cpu,
         has_moved=moved > 0,
         parts=np.concatenate(parts)[order],
+        counts=np.concatenate(counts)[order] if counters else counts[0],
+        samples=[m for m in messages if isinstance(m, SectionPath) and m.sampled],
     )
 
 

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from section_rig import REASONS, Known, Timed, time_sections
 
 from own_boards import own_boards
+from whylate.recording.store.executions import Executions
+from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import KernelFunction, Section
 from whylate.stats.executions.parts import REST, TIMES, Times, find_classes
+from whylate.summary.section_counters import NOT_CLASSED, ByTime, count_section
 from whylate.wire.app_samples import PARTS
 from whylate.wire.constants import ExecutionPart, SectionHook
 
@@ -21,9 +24,11 @@ pytestmark = pytest.mark.qemu
 MS = 1_000_000
 #: From a hook's reading of the clock to the function's own, at most.
 NEAR_NS = 100_000
+#: pc counts nothing.
+COUNTERS: dict[str, tuple[str, ...]] = {"pc": (), "virt-arm64": ("cycles", "instructions")}
 BOARDS = {"pc": SectionHook.FENTRY, "virt-arm64": SectionHook.KPROBE}
 #: By reason, where it is not called so.
-CLASSES = {"page fault that sleeps": "page fault", "longer path": REST}
+CLASSES = {"page fault that sleeps": "page fault", "longer path": REST, "spin": REST}
 COLUMNS = {
     "interrupted": "interrupted_ns",
     "preempted": "preempted_ns",
@@ -43,7 +48,10 @@ def boards() -> Iterator[None]:
 @cache
 def run_on(board: str) -> tuple[Timed, Known]:
     place = KernelFunction("srcu_notifier_call_chain")
-    section = Section(duration_ns=750 * MS, place=place, comm="mixed", one_in=1)
+    counters = [CounterPlan(name) for name in COUNTERS[board]]
+    section = Section(
+        duration_ns=650 * MS, place=place, comm="mixed", one_in=1, samples=True, counters=counters
+    )
     ((timed, known),) = time_sections(board, [("mixed", section)])
     return timed, known
 
@@ -55,8 +63,8 @@ def reasons_of(timed: Timed, known: Known) -> NDArray[np.int64]:
     return known.reason[at]
 
 
-def classes_of(timed: Timed, is_longer: NDArray[np.bool_]) -> list[str]:
-    """Return the class of each longer execution, by the parts that were observed."""
+def by_time(timed: Timed, is_longer: NDArray[np.bool_]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the classes of longer executions, by the parts that were observed; and their names."""
     observed = timed.started.parts
     names = [name for name in COLUMNS if name != "steal" or observed & ExecutionPart.STEAL]
     columns = [PARTS.index(COLUMNS[name]) for name in names]
@@ -65,7 +73,33 @@ def classes_of(timed: Timed, is_longer: NDArray[np.bool_]) -> list[str]:
         return Times(timed.begin_ns[which], timed.duration_ns[which],
                      timed.parts[which][:, columns])  # fmt: skip
 
-    return [[*names, REST][place] for place in find_classes(times(is_longer), times(~is_longer))]
+    return find_classes(times(is_longer), times(~is_longer)), names
+
+
+def classes_of(timed: Timed, is_longer: NDArray[np.bool_]) -> NDArray[np.str_]:
+    """Return the class of each longer execution by time."""
+    classes, names = by_time(timed, is_longer)
+    return np.array([*names, REST])[classes]
+
+
+def classes_by_counters(timed: Timed, is_longer: NDArray[np.bool_]) -> dict[int, str]:
+    """Return the classes by counters of longer executions that have counts, by number of row."""
+
+    def executions(which: NDArray[np.bool_]) -> Executions:
+        return Executions(timed.end_cpu[which], np.flatnonzero(which), timed.begin_ns[which],
+                          timed.duration_ns[which], timed.pid[which], timed.parts[which],
+                          timed.counts[which])  # fmt: skip
+
+    classes, names = by_time(timed, is_longer)
+    counted = count_section(
+        COUNTERS["virt-arm64"], executions(is_longer), executions(~is_longer),
+        int((~is_longer).sum()), ByTime(classes, names, timed.start_ns, is_sampled=True), 1,
+    )  # fmt: skip
+    assert counted is not None
+    assert counted.classes is not None
+    assert counted.numbers is not None
+    found = [counted.class_names[place] for place in counted.classes]
+    return dict(zip(counted.numbers.tolist(), found, strict=True))
 
 
 def longer_of(timed: Timed) -> NDArray[np.bool_]:
@@ -80,6 +114,7 @@ def test_all_executions_are_timed_by_the_best_hook_and_faults_have_a_time(board:
     assert timed.started.hook == BOARDS[board]
     assert timed.started.parts & ExecutionPart.FAULT
     assert timed.started.parts & ExecutionPart.FAULT_TIME
+    assert timed.started.parts & ExecutionPart.SAMPLE
     # Nobody takes time from an emulator's CPU.
     assert not timed.started.parts & ExecutionPart.STEAL
 
@@ -98,8 +133,8 @@ def test_the_class_of_a_longer_execution_is_its_reason(board: str, reason: str) 
     timed, known = run_on(board)
     is_longer = longer_of(timed)
     is_of = reasons_of(timed, known)[is_longer] == REASONS.index(reason)
-    assert is_of.sum() >= 30
-    found = np.array(classes_of(timed, is_longer))[is_of]
+    assert is_of.sum() >= 20
+    found = classes_of(timed, is_longer)[is_of]
     assert (found == CLASSES.get(reason, reason)).mean() >= 0.95
 
 
@@ -109,7 +144,7 @@ def test_what_has_no_reason_has_no_class(board: str) -> None:
     timed, known = run_on(board)
     is_longer = longer_of(timed)
     is_of = reasons_of(timed, known)[is_longer] == 0
-    false = np.array(classes_of(timed, is_longer))[is_of] != REST
+    false = classes_of(timed, is_longer)[is_of] != REST
     assert false.sum() <= 0.01 * (reasons_of(timed, known) == 0).sum()
 
 
@@ -135,3 +170,55 @@ def test_page_faults_are_those_that_the_function_makes_and_nothing_else_has_thei
     # What the faults take is in no other part, and most of what the execution takes more.
     more_ns = timed.duration_ns[is_of] - np.median(timed.duration_ns[~is_of])
     assert np.median(took_ns[is_of] / more_ns) > 0.75
+
+
+@pytest.mark.parametrize(
+    ("reason", "name"),
+    [
+        ("spin", "spinning"),
+        ("longer path", "more work"),
+        *((reason, NOT_CLASSED) for reason in REASONS[1:-2]),
+    ],
+)
+def test_what_no_time_says_counters_and_samples_do(reason: str, name: str) -> None:
+    timed, known = run_on("virt-arm64")
+    classes = classes_by_counters(timed, longer_of(timed))
+    of_reason = (reasons_of(timed, known) == REASONS.index(reason)) & longer_of(timed)
+    found = [classes[row] for row in np.flatnonzero(of_reason).tolist() if row in classes]
+    # One that lost its CPU has no counts.
+    assert len(found) >= 20 or reason in ("preempted", "asleep", "page fault that sleeps")
+    assert not found or found.count(name) >= 0.95 * len(found)
+
+
+def test_counters_and_samples_give_no_class_without_a_reason() -> None:
+    timed, known = run_on("virt-arm64")
+    classes = classes_by_counters(timed, longer_of(timed))
+    without = reasons_of(timed, known) == 0
+    found = [classes[row] for row in np.flatnonzero(without).tolist() if row in classes]
+    assert len(found) > 300
+    assert sum(name in ("spinning", "more work") for name in found) <= 0.01 * len(found)
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("function", ["executions_longer", "queued_spin_lock_slowpath"])
+def test_only_longer_executions_are_seen_in_what_makes_them_longer(
+    board: str, function: str
+) -> None:
+    timed, _ = run_on(board)
+    longer = control = 0
+    for sample in timed.samples:
+        if any(function in caller for caller in sample.callers):
+            longer += sample.longer
+            control += sample.control
+    assert longer >= 12
+    assert control == 0
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_samples_in_functions_that_wait_by_spinning_are_of_executions_that_spin(board: str) -> None:
+    timed, known = run_on(board)
+    samples, spins = (timed.parts[:, PARTS.index(name)] for name in ("samples", "spins"))
+    spun = reasons_of(timed, known) == REASONS.index("spin")
+    assert (2 * spins[spun] >= samples[spun]).mean() >= 0.95
+    assert (samples[spun] > 0).mean() >= 0.95
+    assert (spins[~spun] > 0).mean() <= 0.01

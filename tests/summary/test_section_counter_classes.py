@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from whylate.recording.sections import CountAccount, SectionReport
@@ -12,6 +13,7 @@ from whylate.recording.store.executions import ExecutionFile, Executions
 from whylate.summary.executions import Counted, row_text
 from whylate.summary.model import SectionCounters
 from whylate.summary.section_counters import NOT_CLASSED, ByTime, count_section, section_counters
+from whylate.wire.app_samples import PARTS
 from whylate.wire.executions import NO_COUNT
 
 EVENTS = ("cycles", "instructions", "icache-stall")
@@ -22,13 +24,17 @@ NONE = (NO_COUNT,) * 3
 START_NS = -5_000_000
 
 
-def executions(*rows: tuple[int, ...], duration_ns: int = 1_000) -> Executions:
+def executions(
+    *rows: tuple[int, ...], duration_ns: int = 1_000, seen: tuple[int, int] = (0, 0)
+) -> Executions:
     n = len(rows)
     zeros = np.zeros(n, np.int64)
+    parts = np.zeros((n, len(PARTS)), np.int64)
+    parts[:, PARTS.index("samples")], parts[:, PARTS.index("spins")] = seen
     counts = np.array(rows, np.int64).reshape(n, 3)
     return Executions(
         cpu=zeros, number=np.arange(n), began_ns=np.arange(n) * 1_000_000,
-        duration_ns=np.full(n, duration_ns), pid=zeros + 301, parts=np.zeros((n, 6), np.int64),
+        duration_ns=np.full(n, duration_ns), pid=zeros + 301, parts=parts,
         counts=counts,
     )  # fmt: skip
 
@@ -39,14 +45,17 @@ def counted(
     others: Executions,
     of_others: int | None = None,
     events: tuple[str, ...] = EVENTS,
+    *,
+    is_sampled: bool = False,
 ) -> Counted | None:
     of_others = others.duration_ns.size if of_others is None else of_others
-    return count_section(events, longer, others, of_others, by_time(own), 1)
+    classes = by_time(own, is_sampled=is_sampled)
+    return count_section(events, longer, others, of_others, classes, 1)
 
 
-def by_time(own: list[bool]) -> ByTime:
+def by_time(own: list[bool], *, is_sampled: bool = False) -> ByTime:
     """Return classes of which those of no class by time are in own."""
-    return ByTime(np.array(own, np.int64), ("asleep",), START_NS)
+    return ByTime(np.array(own, np.int64), ("asleep",), START_NS, is_sampled)
 
 
 def summarized(of: Counted | None, events: tuple[str, ...] = EVENTS) -> SectionCounters:
@@ -164,3 +173,50 @@ def test_without_counters_of_three_kinds_kinds_are_by_time() -> None:
     assert found.kinds is not None
     kinds: list[int] = found.kinds.tolist()
     assert [found.kind_names[kind] for kind in kinds] == ["asleep", "unexplained", "not longer"]
+
+
+#: It did as much more as it took more cycles, and more than it took instructions.
+MORE = (9_000, 18_000, 900)
+SLOWER = (9_000, 4_000, 900)
+
+
+@pytest.mark.parametrize(
+    ("row", "seen", "name"),
+    [
+        (MORE, (4, 0), "more work"),
+        (MORE, (4, 1), "more work"),
+        (MORE, (4, 2), "spinning"),
+        # Where it waits for an event few instructions come.
+        (SLOWER, (4, 4), "spinning"),
+        (SLOWER, (4, 0), "unexplained"),
+        ((9_000, 2_100, 100), (4, 0), "unexplained"),
+        # The clock stood still for it, or a host had its CPU.
+        ((1_100, 2_100, 100), (4, 4), "unexplained"),
+        # Without a sample there is no evidence of either.
+        (MORE, (0, 0), "unexplained"),
+        (STALLED, (4, 0), "instruction side"),
+    ],
+)
+@pytest.mark.parametrize("has_stalls", [True, False])
+def test_samples_tell_spinning_from_more_work(
+    row: tuple[int, ...], seen: tuple[int, int], name: str, *, has_stalls: bool
+) -> None:
+    longer = executions(row, duration_ns=9_000, seen=seen)
+    events = EVENTS if has_stalls else (*EVENTS[:2], "page-faults")
+    others = executions(*[TYPICAL] * 3)
+    found = counted(longer, [True], others, events=events, is_sampled=True)
+    expected = "unexplained" if name == "instruction side" and not has_stalls else name
+    assert classes_of(found)[0] == expected
+    figures = summarized(found, events)
+    assert figures.no_classes is None
+    assert list(figures.classes or {}) == [
+        "instruction side", "spinning", "more work", "unexplained"
+    ]  # fmt: skip
+    assert sum((figures.classes or {}).values()) == 1
+
+
+def test_samples_change_nothing_where_it_was_not_looked() -> None:
+    longer = executions(SPUN, duration_ns=9_000, seen=(4, 0))
+    found = counted(longer, [True], executions(*[TYPICAL] * 3))
+    assert classes_of(found)[0] == "spinning"
+    assert "more work" not in (summarized(found).classes or {})

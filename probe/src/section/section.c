@@ -60,19 +60,27 @@ static int map_memory(const char *name, uint64_t element, uint32_t count, void *
 	return -1;
 }
 
-/* make_paths - create the map of call paths, with which programs are linked in any case; returns
- * its descriptor, or -1 with errno */
-static int make_paths(struct section *section)
+/* make_paths - create a map of call paths, with which programs are linked in any case; returns its
+ * descriptor, or -1 with errno */
+static int make_paths(const struct section *section, bool is_kept, const char *name,
+		      struct section_paths **paths)
 {
 	void *memory = NULL;
 	int map;
 
-	if (!section->plan.config.keeps_paths)
-		return bpf_map_create(BPF_MAP_TYPE_ARRAY, "wl_section_pth", sizeof(uint64_t), 1, 0);
-	map = map_memory("wl_section_pth", sizeof(struct section_paths), section->plan.cpu_limit,
-			 &memory);
-	section->paths = memory;
+	if (!is_kept)
+		return bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(uint64_t), 1, 0);
+	map = map_memory(name, sizeof(struct section_paths), section->plan.cpu_limit, &memory);
+	*paths = memory;
 	return map;
+}
+
+/* unmap_paths - unmap what make_paths() mapped */
+static void unmap_paths(const struct section *section, struct section_paths **paths)
+{
+	if (*paths)
+		munmap(*paths, mapped_size(sizeof(**paths), section->plan.cpu_limit));
+	*paths = NULL;
 }
 
 static int make_maps(struct section *section)
@@ -100,8 +108,13 @@ static int make_maps(struct section *section)
 	    bpf_map_constants("wl_section_conf", &plan->config, sizeof(plan->config));
 	if (at[AT_SECTION_CONFIG] < 0)
 		return errno;
-	at[AT_SECTION_PATHS] = make_paths(section);
+	at[AT_SECTION_PATHS] =
+	    make_paths(section, plan->config.keeps_paths, "wl_section_pth", &section->paths);
 	if (at[AT_SECTION_PATHS] < 0)
+		return errno;
+	at[AT_SECTION_SAMPLES] =
+	    make_paths(section, plan->config.keeps_samples, "wl_section_smp", &section->samples);
+	if (at[AT_SECTION_SAMPLES] < 0)
 		return errno;
 	/* Programs are linked with it where nothing is counted, too. */
 	if (plan->counts_of)
@@ -291,6 +304,8 @@ static int open_programs(struct section *section, char *text)
 	if (!error && plan->config.key == PAIRED_BY_THREAD && !plan->is_empty)
 		parts_load(&section->parts, &section->fds,
 			   plan->kind == SECTION_FUNCTION ? plan->begin : "");
+	if (!error && plan->config.keeps_samples)
+		samples_load(&section->sampling, &section->fds);
 	if (error)
 		section_close(section);
 	return error;
@@ -308,12 +323,14 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 			   [AT_SECTION_OWNERS] = -1,
 			   [AT_SECTION_CONFIG] = -1,
 			   [AT_SECTION_EVENTS] = -1,
-			   [AT_SECTION_PATHS] = -1}},
+			   [AT_SECTION_PATHS] = -1,
+			   [AT_SECTION_SAMPLES] = -1}},
 	    .begin_program = -1,
 	    .end_program = -1,
 	    .user = {.fd = -1},
 	};
 	parts_init(&section->parts);
+	samples_init(&section->sampling);
 	section->plan.config.row_mask = plan->rows - 1;
 	section->plan.config.fault_pops = KERNEL_RETURN_POPS;
 	if (plan->hook != HOOK_KPROBE_EVENT && plan->hook != HOOK_TRACE_EVENT) {
@@ -347,6 +364,9 @@ int section_attach(struct section *section, char *text)
 	parts_attach(&section->parts, &section->fds);
 	if (section->plan.config.has_steal)
 		section->parts.observed |= PART_STEAL;
+	if (section->sample_ns &&
+	    samples_attach(&section->sampling, section->plan.cpu_limit, section->sample_ns))
+		section->parts.observed |= PART_SAMPLE;
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
 		section_cpu_at(section, i)->counts_handled = section->parts.counts_handled;
 	error = attach_hook(section, text);
@@ -416,6 +436,7 @@ void section_detach(struct section *section)
 		close_by_exit(section);
 	else
 		close_all_links(section);
+	samples_detach(&section->sampling);
 	parts_detach(&section->parts);
 	if (was_attached)
 		settle(section);
@@ -433,6 +454,8 @@ void section_forget(struct section *section)
 		cpu->longer_ns = longer_ns;
 		if (section->paths)
 			memset(&section->paths[i], 0, sizeof(section->paths[i]));
+		if (section->samples)
+			memset(&section->samples[i], 0, sizeof(section->samples[i]));
 	}
 	if (section->tracing)
 		tracing_forget(section);
@@ -531,18 +554,18 @@ void section_close(struct section *section)
 	}
 	unload(section);
 	parts_unload(&section->parts);
+	samples_unload(&section->sampling);
 	if (section->cpus)
 		munmap(section->cpus, mapped_size(section->element, section->plan.cpu_limit));
 	if (section->owners)
 		munmap(section->owners, mapped_size(sizeof(*section->owners), SECTION_OWNERS));
 	section->cpus = NULL;
 	section->owners = NULL;
-	if (section->paths)
-		munmap(section->paths,
-		       mapped_size(sizeof(*section->paths), section->plan.cpu_limit));
-	section->paths = NULL;
+	unmap_paths(section, &section->paths);
+	unmap_paths(section, &section->samples);
 	close_fd(&at[AT_SECTION_EVENTS]);
 	close_fd(&at[AT_SECTION_PATHS]);
+	close_fd(&at[AT_SECTION_SAMPLES]);
 	close_fd(&at[AT_SECTION_CONFIG]);
 	close_fd(&at[AT_SECTION_OWNERS]);
 	close_fd(&at[AT_SECTION_CPUS]);

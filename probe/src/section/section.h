@@ -17,6 +17,7 @@
 #include "section/user.h"
 #include "bpf/program.h"
 #include "parts.h"
+#include "samples.h"
 #include "wire/messages.h"
 
 /* Arguments of tracepoints, by the names of their fields. */
@@ -72,7 +73,10 @@ struct section {
 	size_t element;
 	char *cpus; /* mapped */
 	struct section_owner *owners;
-	struct section_paths *paths; /* by CPU number; NULL: none is kept */
+	struct section_paths *paths;   /* by CPU number; NULL: none is kept */
+	struct section_paths *samples; /* likewise, of what was seen of executions */
+	struct section_sampling sampling;
+	uint64_t sample_ns; /* executions are looked at so often once they are attached; 0: not */
 };
 
 /* What became of all executions. */

@@ -262,9 +262,11 @@ static int check(const struct section *section, char *text)
 
 	if (config->counter_count)
 		return fail(text, EOPNOTSUPP, "events are counted by BPF programs only");
-	if (config->keeps_locks || config->keeps_paths)
+	if (config->keeps_locks || config->keeps_paths || config->keeps_samples)
 		return fail(text, EOPNOTSUPP, "%s are told by BPF programs only",
-			    config->keeps_locks ? "waits for locks" : "call paths");
+			    config->keeps_locks	  ? "waits for locks"
+			    : config->keeps_paths ? "call paths"
+						  : "places in the code");
 	if (config->tgid && !section->plan.is_empty)
 		return fail(text, EOPNOTSUPP,
 			    "trace events know threads and no processes: use --comm NAME");

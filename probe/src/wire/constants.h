@@ -172,11 +172,12 @@ enum section_hook {
 	HOOK_COUNT = 7,
 };
 
-/* What is kept in groups by callers: waits for locks, call paths of longer executions. */
+/* What is kept in groups by callers: waits for locks, call paths, and samples. */
 enum section_groups {
 	GROUPS_LOCKS = 1,
 	GROUPS_PATHS = 2,
-	GROUPS_COUNT = 3,
+	GROUPS_SAMPLES = 4,
+	GROUPS_COUNT = 5,
 };
 
 /* What a listed name is of; user: a function of a file. */
@@ -229,7 +230,7 @@ enum count_state {
 	COUNTS_COUNT = 3,
 };
 
-/* What is observed of a thread in a section: interrupts, switches, locks, faults, steal. */
+/* What is observed of a thread in a section: interrupts, switches, locks, and more. */
 enum execution_part {
 	PART_INTERRUPTED = 1,
 	PART_SWITCHED = 2,
@@ -237,7 +238,8 @@ enum execution_part {
 	PART_FAULT = 8,
 	PART_FAULT_TIME = 16,
 	PART_STEAL = 32,
-	PART_COUNT = 33,
+	PART_SAMPLE = 64,
+	PART_COUNT = 65,
 };
 
 /* A load: not started, working, stopped by an error, or a command that ended by itself. */

@@ -560,8 +560,9 @@ struct wire_section_lock {
 	struct wire_list callers;
 };
 
-/* section_path - Executions of a section that ended with the same callers, the innermost first. */
+/* section_path - Executions of a section that ended with the same callers, or were seen there. */
 struct wire_section_path {
+	uint8_t sampled;
 	uint64_t above_ns;
 	uint64_t longer;
 	uint64_t total_ns;

@@ -52,7 +52,7 @@ extern const struct wire_layout wire_layouts[256];
 /* How a column of a block of numbers is encoded (schema/wire.toml). */
 enum wire_encoding { COLUMN_PLAIN, COLUMN_STEP, COLUMN_MAYBE };
 
-#define WIRE_MOST_COLUMNS 11
+#define WIRE_MOST_COLUMNS 13
 
 struct wire_columns {
 	uint8_t count;

@@ -60,6 +60,10 @@
 #define CONTROLS	    4096u
 #define CONTROL_ONE_IN_MOST 64u
 
+/* A CPU is looked at this often, from and to. */
+#define SAMPLE_LEAST_NS (50 * UINT64_C(1000))
+#define SAMPLE_MOST_NS	(4 * NS_PER_MS)
+
 /* How long the ends of executions that began before the end are awaited. */
 #define LAST_NS (100 * NS_PER_MS)
 
@@ -91,6 +95,7 @@ struct section_workload {
 	struct lock_groups locks;
 	uint64_t locks_lost;
 	struct path_groups paths;
+	struct path_groups samples;
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t shipped_ns;
@@ -152,6 +157,8 @@ static void put(struct section_workload *workload, uint16_t number, uint64_t ind
 	    (int64_t)row->parts.faults,
 	    (int64_t)row->parts.fault_ns,
 	    (int64_t)row->parts.steal_ns,
+	    row->samples,
+	    row->spins,
 	};
 
 	if (reader->count && reader->first + reader->count != index)
@@ -233,23 +240,33 @@ static void read_locks(struct section_workload *workload, uint16_t number)
 }
 
 /* read_paths - add a CPU's call paths to their groups */
-static void read_paths(struct section_workload *workload, uint16_t number)
+static void read_paths(const struct section_workload *workload, struct section_paths *paths,
+		       struct path_groups *groups)
 {
-	struct section_paths *paths =
-	    workload->section.paths ? &workload->section.paths[number] : NULL;
-	uint64_t written = paths ? __atomic_load_n(&paths->written, __ATOMIC_ACQUIRE) : 0;
+	uint64_t written = __atomic_load_n(&paths->written, __ATOMIC_ACQUIRE);
 
-	for (; paths && paths->read < written;) {
+	while (paths->read < written) {
 		const struct section_path *path = &paths->paths[paths->read % SECTION_PATHS];
 
 		/* It is being written; at the end whoever did is gone. */
 		if (__atomic_load_n(&path->number, __ATOMIC_ACQUIRE) == paths->read + 1)
-			path_groups_add(&workload->paths, path);
+			path_groups_add(groups, path);
 		else if (!workload->ending)
 			return;
 		/* Its place is free once it was read. */
 		__atomic_store_n(&paths->read, paths->read + 1, __ATOMIC_RELEASE);
 	}
+}
+
+/* read_all_paths - read those of a CPU, of ends and of samples */
+static void read_all_paths(struct section_workload *workload, uint16_t number)
+{
+	struct section *section = &workload->section;
+
+	if (section->paths)
+		read_paths(workload, &section->paths[number], &workload->paths);
+	if (section->samples)
+		read_paths(workload, &section->samples[number], &workload->samples);
 }
 
 /* ---------------------------------------------------------------- start */
@@ -261,6 +278,7 @@ static void release(struct section_workload *workload)
 	section_counters_close(&workload->counters);
 	lock_groups_close(&workload->locks);
 	path_groups_close(&workload->paths);
+	path_groups_close(&workload->samples);
 	free(workload->readers);
 }
 
@@ -274,6 +292,15 @@ static void set_controls(const struct section *section, uint64_t per_s, uint64_t
 		one_in = CONTROL_ONE_IN_MOST;
 	for (uint16_t i = 0; section->paths && i < section->plan.cpu_limit; i++)
 		section->paths[i].control_one_in = one_in ? one_in : 1;
+}
+
+/* sample_ns_for - how often an execution is looked at so that a longer one is seen twice, if that
+ * is not too often */
+static uint64_t sample_ns_for(uint64_t longer_ns)
+{
+	if (!longer_ns || longer_ns / 2 > SAMPLE_MOST_NS)
+		return SAMPLE_MOST_NS;
+	return longer_ns / 2 > SAMPLE_LEAST_NS ? longer_ns / 2 : SAMPLE_LEAST_NS;
 }
 
 /* wait_gathering - wait until then, and pair what is traced meanwhile */
@@ -310,6 +337,9 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 		section_cpu_at(section, i)->longer_ns = 0;
 	}
 	section_allow(section, MOST_PER_S);
+	/* From now on it is known whether samples can be had; how often they come is chosen below.
+	 */
+	section->sample_ns = section->plan.config.keeps_samples ? SAMPLE_MOST_NS : 0;
 	error = section_attach(section, text);
 	if (error)
 		return error;
@@ -348,6 +378,8 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 		section_cpu_at(section, i)->longer_ns = longer_ns;
 	}
 	set_controls(section, per_s / one_in, asked->duration_ns);
+	if (section->plan.config.keeps_samples)
+		section->sample_ns = sample_ns_for(longer_ns);
 	started->one_in = one_in;
 	started->hook = (uint8_t)section_hook_kind(section);
 	return 0;
@@ -377,7 +409,8 @@ static int open_section(struct section_workload *workload, const struct wire_sec
 		return error;
 	workload->readers = calloc(plan.cpu_limit, sizeof(*workload->readers));
 	error = workload->readers && lock_groups_open(&workload->locks) &&
-			path_groups_open(&workload->paths, asked->kind == SECTION_USER)
+			path_groups_open(&workload->paths, asked->kind == SECTION_USER) &&
+			path_groups_open(&workload->samples, asked->kind == SECTION_USER)
 		    ? section_counters_open(&workload->counters, &workload->section, set, text)
 		    : fail(text, ENOMEM, "no memory for rows");
 	if (!error)
@@ -485,16 +518,17 @@ static void send_results(struct section_workload *workload)
 }
 
 /* send_paths - send the groups of call paths, where they were asked for */
-static void send_paths(struct section_workload *workload)
+static void send_paths(struct section_workload *workload, const struct section_paths *paths,
+		       const struct path_groups *groups, bool is_sampled)
 {
 	const struct section *section = &workload->section;
 	uint64_t lost = 0;
 
-	if (!section->paths)
+	if (!paths)
 		return;
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
-		lost += section->paths[i].lost;
-	path_groups_send(&workload->paths, section_cpu_at(section, 0)->longer_ns, lost,
+		lost += paths[i].lost;
+	path_groups_send(groups, is_sampled, section_cpu_at(section, 0)->longer_ns, lost,
 			 workload->sender);
 }
 
@@ -513,7 +547,8 @@ static void end(struct section_workload *workload)
 			  " waits for locks were overwritten before they were read: they "
 			  "are in no line of the table",
 			  workload->locks_lost);
-	send_paths(workload);
+	send_paths(workload, workload->section.paths, &workload->paths, false);
+	send_paths(workload, workload->section.samples, &workload->samples, true);
 	if (section_lost(&workload->section))
 		send_note(workload->sender, "section",
 			  "%" PRIu64
@@ -578,7 +613,7 @@ static bool poll(struct workload *workload, uint64_t now_ns)
 		all &= read_cpu(state, i);
 		read_locks(state, i);
 		if (reads_paths)
-			read_paths(state, i);
+			read_all_paths(state, i);
 		if (ship)
 			ship_block(state, i);
 	}

@@ -9,6 +9,7 @@
 
 #include "bpf/kernel_btf.h"
 #include "failure.h"
+#include "section_spins.h"
 
 /* Rows of a CPU, and bytes of all CPUs' rows together. */
 #define ROWS_MOST  (1u << 15)
@@ -182,6 +183,9 @@ int section_plan_take(struct section_names *names, const struct wire_section *as
 		       .has_comm = asked->comm.length > 0,
 		       .keeps_locks = (asked->locks & GROUPS_LOCKS) != 0,
 		       .keeps_paths = (asked->locks & GROUPS_PATHS) != 0,
+		       /* Of which thread the CPU is says who is seen there. */
+		       .keeps_samples =
+			   (asked->locks & GROUPS_SAMPLES) && asked->key == PAIRED_BY_THREAD,
 		       .path_flags = asked->kind == SECTION_USER ? USER_STACK : 0},
 	};
 	while (plan->rows > ROWS_LEAST &&
@@ -198,5 +202,7 @@ int section_plan_take(struct section_names *names, const struct wire_section *as
 		/* A trace event needs its system. */
 		plan->hook = HOOK_BEST;
 	}
+	if (config->keeps_samples)
+		section_spins_find(config->spins);
 	return asked->kind == SECTION_TRACEPOINTS ? take_arguments(names, asked, plan, text) : 0;
 }

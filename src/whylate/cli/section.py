@@ -60,6 +60,8 @@ _recording = option_under(Heading.RECORDING)
             "500, at most 50 a second]")  # fmt: skip
 @_recording("--paths", is_flag=True,
             help="Count the call paths of longer executions, and of some others.")  # fmt: skip
+@_recording("--samples", is_flag=True,
+            help="Look from time to time where executions are in their own code.")  # fmt: skip
 @counters_option
 @_recording("--spool", is_flag=True, help="Keep all rows on the board until the end.")
 @run_options
@@ -79,6 +81,7 @@ def command(
     counters: tuple[str, ...],
     locks: bool,
     paths: bool,
+    samples: bool,
     spool: bool,
     options: RunOptions,
 ) -> None:
@@ -126,6 +129,7 @@ def command(
         place=parse_place(section, hook),
         locks=locks,
         paths=paths,
+        samples=samples,
         comm=comm,
         pid=pid,
         one_in=one_in,

@@ -38,7 +38,9 @@ HOOKS: dict[int, HookName] = {
     SectionHook.TRACE_EVENT: "trace event",
 }
 
-PartName = Literal["interrupts", "switches", "locks", "page faults", "time of page faults", "steal"]
+PartName = Literal[
+    "interrupts", "switches", "locks", "page faults", "time of page faults", "steal", "own code"
+]
 #: What is observed, by the bit that the probe sends.
 OBSERVED: dict[ExecutionPart, PartName] = {
     ExecutionPart.INTERRUPTED: "interrupts",
@@ -47,6 +49,7 @@ OBSERVED: dict[ExecutionPart, PartName] = {
     ExecutionPart.FAULT: "page faults",
     ExecutionPart.FAULT_TIME: "time of page faults",
     ExecutionPart.STEAL: "steal",
+    ExecutionPart.SAMPLE: "own code",
 }
 
 
@@ -189,6 +192,8 @@ class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     locks: Annotated[list[LockReport], Meta(max_length=MOST_LOCK_GROUPS)] = []
     #: Where they were asked for.
     paths: PathsReport | None = None
+    #: The same of where executions were seen in their own code, each once.
+    samples: PathsReport | None = None
     #: None where the run broke before.
     floor_before: SectionFloor | None = None
     floor_after: SectionFloor | None = None

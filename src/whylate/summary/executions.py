@@ -30,6 +30,8 @@ from whylate.stats.executions.peak import find_peak
 #: Executions that are listed one by one.
 MOST_LISTED = 1000
 _CLASSES_TAKE = "classes take counters of cycles, instructions and stalls of the instruction side"
+_SAMPLED_TAKE = "classes take counters of cycles and instructions"
+_STALLS = ("instruction stalls",)
 _EVIDENCE = {
     "cycles": "cycles",
     "instructions": "instructions",
@@ -225,10 +227,14 @@ def evidence_of(columns: Sequence[Column]) -> dict[str, str]:
     return {role.replace(" ", "_"): names[role] for role in _EVIDENCE if role in names}
 
 
-def missing_evidence(evidence: dict[str, str]) -> str | None:
-    """Say what the rule of classes lacks; None: nothing."""
-    missing = [text for role, text in _EVIDENCE.items() if role.replace(" ", "_") not in evidence]
-    return f"{_CLASSES_TAKE}; there is none of {' and of '.join(missing)}" if missing else None
+def missing_evidence(evidence: dict[str, str], *, is_sampled: bool = False) -> str | None:
+    """Say what the rule of classes lacks; None: nothing. is_sampled: the one with samples."""
+    needed = {
+        role: text for role, text in _EVIDENCE.items() if role not in _STALLS or not is_sampled
+    }
+    missing = [text for role, text in needed.items() if role.replace(" ", "_") not in evidence]
+    take = _SAMPLED_TAKE if is_sampled else _CLASSES_TAKE
+    return f"{take}; there is none of {' and of '.join(missing)}" if missing else None
 
 
 def summarize_executions(imported: ImportedRecording, counted: Counted) -> ExecutionsSummary:

@@ -255,8 +255,23 @@ class PathFigures(msgspec.Struct, frozen=True):
     control_share: float | None
 
 
+class DifferingFunction(msgspec.Struct, frozen=True):
+    """A function that is in paths of longer executions more often: the outermost that is.
+
+    longer, control: in so many of them. low, high: 95 % interval of the difference of their shares.
+    """
+
+    name: str
+    longer: int
+    control: int
+    low: float
+    high: float
+
+
 class PathsFigures(msgspec.Struct, frozen=True):
     """Call paths at the ends of executions that took longer than above_ns, and of a control sample.
+
+    Or those at which each was seen in its own code, of one time that was drawn.
 
     above_ns None: too few executions came before the run to know a median. longer, control: that
     have a path. lost: longer executions that have none. paths: of most longer executions first.
@@ -267,6 +282,8 @@ class PathsFigures(msgspec.Struct, frozen=True):
     control: int
     lost: int
     paths: list[PathFigures]
+    #: Of samples: the function that longer executions are in more often; None: none surely is.
+    differing: DifferingFunction | None = None
 
 
 class SectionFigures(msgspec.Struct, frozen=True):
@@ -287,6 +304,8 @@ class SectionFigures(msgspec.Struct, frozen=True):
     kept: KeptFigures | None = None
     #: None where they were not asked for.
     paths: PathsFigures | None = None
+    #: The same of where executions were seen in their own code.
+    samples: PathsFigures | None = None
     #: How long an empty section takes, before the run and after it.
     floor_before: SectionFloor | None = None
     floor_after: SectionFloor | None = None

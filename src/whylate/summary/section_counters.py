@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,14 @@ from whylate.recording.imported.executions.headings import name_columns
 from whylate.recording.imported.executions.model import Column
 from whylate.recording.sections import SectionReport
 from whylate.recording.store.executions import ExecutionFile, Executions
+from whylate.stats.arrays import Floats
 from whylate.stats.executions.classes import (
     CLASSES,
     LEAST_EXECUTIONS,
+    SAMPLED_CLASSES,
+    ExecutionClass,
     classify_executions,
+    classify_sampled_executions,
     estimate_typical,
 )
 from whylate.summary.executions import (
@@ -39,12 +43,19 @@ class ByTime:
     """Why executions took longer, by time (whylate.stats.executions.parts).
 
     classes: int64, of the longer ones, places in names; the place after the last is that of the
-    rest, and below 0 none is known. start_ns: when the first CPU was watched.
+    rest, and below 0 none is known. start_ns: when the first CPU was watched. is_sampled: it was
+    looked where executions are.
     """
 
     classes: NDArray[np.int64]
     names: Sequence[str]
     start_ns: int
+    is_sampled: bool = False
+
+    @property
+    def by_counters(self) -> tuple[ExecutionClass, ...]:
+        """Return the classes of those of which none is known by time."""
+        return SAMPLED_CLASSES if self.is_sampled else CLASSES
 
 
 def count_section(
@@ -77,18 +88,16 @@ def count_section(
     table = np.column_stack((durations, counts))[has].astype(np.float64)
     values = {column.name: table[:, number] for number, column in enumerate(columns)}
     evidence = evidence_of(columns)
-    classes, reason = None, missing_evidence(evidence)
+    classes, reason = None, missing_evidence(evidence, is_sampled=by_time.is_sampled)
+    if reason is None and np.count_nonzero(~is_longer[has]) < LEAST_EXECUTIONS:
+        reason = f"classes take {LEAST_EXECUTIONS} executions that took no longer, with counts"
     if reason is None:
-        cycles, instructions, stalls = (values[name] for name in evidence.values())
-        usual, judged = ~is_longer[has], is_own[has]
-        if np.count_nonzero(usual) < LEAST_EXECUTIONS:
-            reason = f"classes take {LEAST_EXECUTIONS} executions that took no longer, with counts"
-        else:
-            typical = estimate_typical(instructions[usual], stalls[usual], cycles[usual])
-            took = values[columns[0].name]
-            times = took / max(1.0, float(np.median(took[usual])))
-            classes = classify_executions(cycles, instructions, stalls, typical, times)
-            classes[~judged] = len(CLASSES)
+        seen = [np.concatenate((longer.part(name), others.part(name)))[has]
+                for name in ("samples", "spins")]  # fmt: skip
+        took = values[columns[0].name]
+        counted = {role: values[name] for role, name in evidence.items()}
+        classes = _classify(counted, took, ~is_longer[has], seen if by_time.is_sampled else None)
+        classes[~is_own[has]] = len(by_time.by_counters)
     kinds, kind_names = _kinds(by_time, is_longer, has, classes)
     return Counted(
         columns=columns,
@@ -98,7 +107,7 @@ def count_section(
         classes=classes,
         no_classes=reason,
         evidence=evidence,
-        class_names=(*map(str, CLASSES), NOT_CLASSED),
+        class_names=(*map(str, by_time.by_counters), NOT_CLASSED),
         cpus=np.concatenate((longer.cpu, others.cpu))[has],
         numbers=np.concatenate((longer.number, others.number))[has],
         began_ns=np.concatenate((longer.began_ns, others.began_ns))[has] - by_time.start_ns,
@@ -108,6 +117,27 @@ def count_section(
     )
 
 
+def _classify(
+    counted: Mapping[str, Floats],
+    took_ns: Floats,
+    usual: NDArray[np.bool_],
+    seen: Sequence[NDArray[np.int64]] | None,
+) -> NDArray[np.int8]:
+    """Return the class of each execution, int8, shape (n,).
+
+    counted: by what the rule asks for, shape (n,). usual: which took no longer. seen: samples, and
+    those of spinning; None: not known.
+    """
+    cycles, instructions = counted["cycles"], counted["instructions"]
+    stalls = counted.get("instruction_stalls")
+    stalled = np.zeros_like(cycles) if stalls is None else stalls
+    typical = estimate_typical(instructions[usual], stalled[usual], cycles[usual])
+    times = took_ns / max(1.0, float(np.median(took_ns[usual])))
+    if seen is None:
+        return classify_executions(cycles, instructions, stalled, typical, times)
+    return classify_sampled_executions(cycles, instructions, stalls, typical, times, *seen)
+
+
 def _kinds(
     by_time: ByTime,
     is_longer: NDArray[np.bool_],
@@ -115,14 +145,14 @@ def _kinds(
     classes: NDArray[np.int8] | None,
 ) -> tuple[NDArray[np.int8], tuple[str, ...]]:
     """Return why each execution with counts took longer, and the names of that."""
-    names = (NOT_LONGER, *by_time.names, *map(str, CLASSES))
+    names = (NOT_LONGER, *by_time.names, *map(str, by_time.by_counters))
     unexplained = len(names) - 1
     known = (by_time.classes >= 0) & (by_time.classes < len(by_time.names))
     kinds = np.zeros(is_longer.size, np.int8)
     kinds[is_longer] = np.where(known, by_time.classes + 1, unexplained)
     kinds = kinds[has]
     if classes is not None:
-        by_counters = (kinds == unexplained) & (classes < len(CLASSES))
+        by_counters = (kinds == unexplained) & (classes < len(by_time.by_counters))
         kinds[by_counters] = 1 + len(by_time.names) + classes[by_counters]
     return kinds, names
 
@@ -162,8 +192,10 @@ def section_counters(
         in_time = np.lexsort((counted.numbers, counted.cpus))
     classes = None
     if counted.classes is not None:
-        numbers = np.bincount(counted.classes, minlength=len(CLASSES) + 1).tolist()
-        classes = {str(name): count for name, count in zip(CLASSES, numbers, strict=False)}
+        names = counted.class_names
+        numbers = np.bincount(counted.classes, minlength=len(names)).tolist()
+        # The last is of those that have none.
+        classes = dict(zip(names[:-1], numbers[:-1], strict=True))
     return SectionCounters(
         own=account.own,
         refused=account.refused,

@@ -28,7 +28,7 @@ from whylate.summary.model import (
     LongerFigures,
     SectionFigures,
 )
-from whylate.summary.paths import path_figures
+from whylate.summary.paths import path_figures, sample_figures
 from whylate.summary.section_counters import ByTime, count_section, section_counters
 
 #: The parts that are times, and what each is called; what each takes to be observed.
@@ -77,6 +77,7 @@ def section_figures(
         locks=lock_figures(report.locks),
         kept=kept_figures(manifest, executions, _limit(manifest), _observed(report)),
         paths=path_figures(manifest),
+        samples=sample_figures(manifest),
         floor_before=report.floor_before,
         floor_after=report.floor_after,
         duration=_duration(series),
@@ -149,7 +150,8 @@ def _count(split: _Split, executions: ExecutionFile, manifest: Manifest) -> Coun
     classes = np.full(longer.duration_ns.size, -1, np.int64)
     if others.duration_ns.size:
         classes = find_classes(longer, others)
-    by_time = ByTime(classes, names, manifest.start_ns)
+    is_sampled = manifest.section is not None and "own code" in manifest.section.observed
+    by_time = ByTime(classes, names, manifest.start_ns, is_sampled)
     return count_section(
         executions.counters, split.longer, split.others, split.count, by_time, split.seed
     )

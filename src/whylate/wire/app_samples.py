@@ -16,10 +16,10 @@ from whylate.wire.samples import Rows
 #: What made a thread due, by the number that the probe sends.
 ORIGINS = ("?", *(origin.name.lower() for origin in RecorderOrigin))
 #: What is known of an execution beside its duration: the CPU on which it began, its times in parts,
-#: ns, and its page faults (block executions of schema/wire.toml).
+#: ns, its page faults, and how often it was seen (block executions of schema/wire.toml).
 PARTS = (
     "begin_cpu", "interrupted_ns", "preempted_ns", "slept_ns", "lock_ns", "faults", "fault_ns",
-    "steal_ns",
+    "steal_ns", "samples", "spins",
 )  # fmt: skip
 #: The kernel gives no process a larger number (PID_MAX_LIMIT).
 MAX_PID = 1 << 22

@@ -171,10 +171,11 @@ class SectionHook(IntEnum):
 
 
 class SectionGroups(IntEnum):
-    """What is kept in groups by callers: waits for locks, call paths of longer executions."""
+    """What is kept in groups by callers: waits for locks, call paths, and samples."""
 
     LOCKS = 1
     PATHS = 2
+    SAMPLES = 4
 
 
 class ListedKind(IntEnum):
@@ -228,7 +229,7 @@ class CountState(IntEnum):
 
 
 class ExecutionPart(IntFlag):
-    """What is observed of a thread in a section: interrupts, switches, locks, faults, steal."""
+    """What is observed of a thread in a section: interrupts, switches, locks, and more."""
 
     INTERRUPTED = 1
     SWITCHED = 2
@@ -236,6 +237,7 @@ class ExecutionPart(IntFlag):
     FAULT = 8
     FAULT_TIME = 16
     STEAL = 32
+    SAMPLE = 64
 
 
 class LoadState(IntEnum):
@@ -471,6 +473,8 @@ BLOCKS = {
     ),
     "executions": (
         "step",
+        "plain",
+        "plain",
         "plain",
         "plain",
         "plain",

@@ -166,7 +166,7 @@ class Section(
         "pid": (0, 2_147_483_647),
         "one_in": (0, 16_777_216),
         "above_ns": (0, 4_611_686_018_427_387_903),
-        "locks": (0, 3),
+        "locks": (0, 7),
     },
 ):
     """Time each execution of a section of code."""
@@ -714,7 +714,7 @@ class SectionStarted(
     ranges={
         "hook": (1, 6),
         "one_in": (1, 16_777_216),
-        "parts": (0, 63),
+        "parts": (0, 127),
         "tried_ns": (0, 4_611_686_018_427_387_903),
         "tried": (0, 9_223_372_036_854_775_807),
     },
@@ -776,6 +776,7 @@ class SectionPath(
     Message,
     kind=136,
     ranges={
+        "sampled": (0, 1),
         "above_ns": (0, 4_611_686_018_427_387_903),
         "longer": (0, 9_223_372_036_854_775_807),
         "total_ns": (0, 4_611_686_018_427_387_903),
@@ -784,8 +785,9 @@ class SectionPath(
         "lost": (0, 9_223_372_036_854_775_807),
     },
 ):
-    """Executions of a section that ended with the same callers, the innermost first."""
+    """Executions of a section that ended with the same callers, or were seen there."""
 
+    sampled: U8
     above_ns: U64
     longer: U64
     total_ns: U64

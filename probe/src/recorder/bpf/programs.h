@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 7ff15c1fb6c9125c190e3a8ab0c1b8c5d657c7c67b2569877707391f7adae3f8 */
+/* sources: sha256 2704f0c0f55f1405f21a56688075dad8626af0fa7fa609affc85a7387a7f759d */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

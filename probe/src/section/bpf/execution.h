@@ -99,6 +99,7 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 	frame->cpu = bpf_get_smp_processor_id();
 	frame->level = cpu->level;
 	frame->parts = owner->parts;
+	frame->samples = frame->spins = 0;
 	frame->is_drawn = cpu->one_in < 2 || bpf_get_prandom_u32() % (__u32)cpu->one_in == 0;
 	if (wanted.counter_count) {
 		frame->switches = owner->switches;
@@ -169,6 +170,8 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *own
 		if (wanted.counter_count)
 			ended->paused_ns = SECTION_REFUSED;
 	}
+	row->samples = frame->samples;
+	row->spins = frame->spins;
 	/* What was taken after the end was read, and before the steal was, is none of it. */
 	if (wanted.has_steal) {
 		__u64 others_ns = row->parts.interrupted_ns + row->parts.preempted_ns +
@@ -250,6 +253,8 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	if (frame->is_drawn || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns))
 		keep(cpu, owner, frame, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id(),
 		     &ended);
+	if (wanted.keeps_samples)
+		keep_sample(cpu, owner, frame, now - frame->begin_ns, pid_tgid);
 	/* The owner is another's once it is released. */
 	if (wanted.keeps_paths) {
 		duration_ns = now - frame->begin_ns;

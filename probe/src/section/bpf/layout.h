@@ -16,6 +16,7 @@ enum section_place {
 	AT_SECTION_CONFIG,
 	AT_SECTION_EVENTS,
 	AT_SECTION_PATHS,
+	AT_SECTION_SAMPLES,
 };
 
 /* Executions of one owner that have begun and not ended, one within the other. */
@@ -40,6 +41,15 @@ struct section_condition {
 	__u64 value;
 };
 
+/* Functions of the kernel that wait by spinning. */
+#define SECTION_SPINS 24u
+
+/* Where one lies; 0, 0: none. */
+struct section_range {
+	__u64 begin;
+	__u64 end;
+};
+
 /* Constants once programs are loaded. */
 struct section_config {
 	__u64 row_mask; /* rows of a CPU - 1 */
@@ -61,6 +71,8 @@ struct section_config {
 	__u64 fault_pops;	/* as return_pops, of functions of the kernel */
 	__u64 has_steal;	/* the kernel counts what a hypervisor takes, */
 	__s64 steal_from_queue; /* so far behind the run queue of a CPU */
+	__u64 keeps_samples;	/* where executions are in their own code is kept */
+	struct section_range spins[SECTION_SPINS];
 };
 
 /* Levels of interrupts and softirqs, one within the other. */
@@ -116,6 +128,12 @@ struct section_paths {
 	struct section_path paths[SECTION_PATHS];
 };
 
+/* Where an execution was in its own code. */
+struct section_sample {
+	__u64 of; /* when that began */
+	__u64 callers[SECTION_PATH_CALLERS];
+};
+
 /* Waits of a CPU that are kept until the probe has read them; a power of two. */
 #define SECTION_LOCKS 1024u
 
@@ -137,6 +155,8 @@ struct section_frame {
 	__u16 level;		    /* of interrupts, in which it runs */
 	struct section_parts parts; /* its owner's, when it began */
 	__u64 switches;		    /* its owner's, when it began */
+	__u32 samples;		    /* times that it was seen in its own code, */
+	__u32 spins;		    /* and of them in a function that waits by spinning */
 	struct section_counts counts;
 };
 
@@ -164,6 +184,7 @@ struct section_owner {
 	__u64 fault_now;	    /* a place, on its way to become a number */
 	struct section_parts fault; /* its parts at that time */
 	__u64 steal_at_ns;	    /* what was taken from its CPU when that was last looked at */
+	struct section_sample sample;
 	struct section_frame frames[SECTION_DEEPEST];
 };
 
@@ -173,6 +194,8 @@ struct section_row {
 	__u64 begin_ns;
 	__u64 duration_ns;
 	struct section_parts parts;
+	__u32 samples; /* as of the frame */
+	__u32 spins;
 	__u32 pid;
 	__u16 begin_cpu;
 	__u16 flags; /* enum execution_flag */

@@ -5,6 +5,7 @@
  */
 #include "execution.h"
 #include "parts.h"
+#include "sample.h"
 
 /* ---------------------------------------------------------------- functions, by trampolines */
 

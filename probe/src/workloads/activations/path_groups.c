@@ -82,8 +82,8 @@ void path_groups_add(struct path_groups *groups, const struct section_path *path
 		group->longest_ns = path->duration_ns;
 }
 
-void path_groups_send(const struct path_groups *groups, uint64_t above_ns, uint64_t lost,
-		      struct sender *sender)
+void path_groups_send(const struct path_groups *groups, bool is_sampled, uint64_t above_ns,
+		      uint64_t lost, struct sender *sender)
 {
 	struct caller_names names;
 	uint8_t room[NAMES_ROOM];
@@ -99,8 +99,8 @@ void path_groups_send(const struct path_groups *groups, uint64_t above_ns, uint6
 	for (uint32_t i = 0; i < groups->count; i++) {
 		const struct path_group *group = &groups->groups[i];
 
-		KEEP(sender, section_path, SECTION_PATH, .above_ns = above_ns,
-		     .longer = group->longer, .total_ns = group->total_ns,
+		KEEP(sender, section_path, SECTION_PATH, .sampled = is_sampled,
+		     .above_ns = above_ns, .longer = group->longer, .total_ns = group->total_ns,
 		     .longest_ns = group->longest_ns, .control = group->control,
 		     .lost = i ? 0 : lost,
 		     .callers = caller_names_list(&names, group->places, SECTION_PATH_CALLERS, room,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Call paths at the ends of executions: those with the same callers are a group. */
+/* Call paths at the ends of executions, or of samples: those with the same callers are a group. */
 #ifndef WHYLATE_WORKLOADS_ACTIVATIONS_PATH_GROUPS_H
 #define WHYLATE_WORKLOADS_ACTIVATIONS_PATH_GROUPS_H
 
@@ -27,10 +27,11 @@ bool path_groups_open(struct path_groups *groups, bool is_user);
 
 void path_groups_add(struct path_groups *groups, const struct section_path *path);
 
-/* path_groups_send - send all groups, with names of callers as far as they are known. above_ns:
- * what took more was longer; lost: longer executions without a path. */
-void path_groups_send(const struct path_groups *groups, uint64_t above_ns, uint64_t lost,
-		      struct sender *sender);
+/* path_groups_send - send all groups, with names of callers as far as they are known. is_sampled:
+ * executions were seen there; above_ns: what took more was longer; lost: longer executions without
+ * a path. */
+void path_groups_send(const struct path_groups *groups, bool is_sampled, uint64_t above_ns,
+		      uint64_t lost, struct sender *sender);
 
 void path_groups_close(struct path_groups *groups);
 

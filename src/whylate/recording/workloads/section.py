@@ -132,6 +132,8 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     locks: bool = False
     #: So are the call paths at the ends of longer executions, and of some others.
     paths: bool = False
+    #: So is where executions are in their own code, by looking from time to time.
+    samples: bool = False
     comm: str | None = None
     pid: Small | None = None
     one_in: Annotated[int, Meta(ge=1, le=MOST_ONE_IN)] | None = None

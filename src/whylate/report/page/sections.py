@@ -5,7 +5,7 @@ Nothing here is escaped for HTML: the template escapes everything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,10 +32,13 @@ from whylate.report.section_counters import (
 from whylate.report.section_kept import kept_columns, kept_lines, kept_rows
 from whylate.report.section_paths import (
     PATH_COLUMNS,
+    SAMPLE_COLUMNS,
     path_rows,
     paths_headline,
     paths_notes,
     paths_of,
+    samples_headline,
+    samples_of,
 )
 from whylate.report.sections import (
     COLUMNS,
@@ -50,7 +53,7 @@ from whylate.report.sections import (
 )
 from whylate.stats.executions.parts import REST
 from whylate.summary.executions import Counted
-from whylate.summary.model import Summary
+from whylate.summary.model import PathsFigures, Summary
 from whylate.text import plain
 
 #: The headline where there is no median.
@@ -115,6 +118,7 @@ class LongerSection:
     lock_columns: Sequence[str]
     locks_note: str
     paths: SmallTable | None
+    samples: SmallTable | None
     kept: SmallTable | None
 
 
@@ -171,9 +175,10 @@ def longer_executions(summary: Summary) -> LongerSection | None:
     """Return the section; None where there is nothing to say, as of another workload."""
     longer = longer_of(summary)
     locks = lock_rows(summary, _MOST_LOCKS, _CALLERS)
-    paths = _paths_table(summary)
+    paths = _paths_table(paths_of(summary), paths_headline, PATH_COLUMNS)
+    samples = _paths_table(samples_of(summary), samples_headline, SAMPLE_COLUMNS)
     kept = _kept_table(summary)
-    if longer is None and not locks and paths is None and kept is None:
+    if longer is None and not locks and (paths or samples or kept) is None:
         return None
     rows = class_rows(longer) if longer is not None else []
     colours = ["unexplained" if row.name == REST else f"cause{i}" for i, row in enumerate(rows)]
@@ -188,20 +193,18 @@ def longer_executions(summary: Summary) -> LongerSection | None:
         LOCK_COLUMNS,
         locks_note(summary, _MOST_LOCKS),
         paths,
+        samples,
         kept,
     )
 
 
-def _paths_table(summary: Summary) -> SmallTable | None:
-    paths = paths_of(summary)
+def _paths_table(
+    paths: PathsFigures | None, headline: Callable[[PathsFigures], str], columns: Sequence[str]
+) -> SmallTable | None:
     if paths is None:
         return None
-    return SmallTable(
-        paths_headline(paths),
-        PATH_COLUMNS,
-        path_rows(paths, _MOST_PATHS, _PATH_CALLERS),
-        paths_notes(paths, _MOST_PATHS),
-    )
+    rows = path_rows(paths, _MOST_PATHS, _PATH_CALLERS)
+    return SmallTable(headline(paths), columns, rows, paths_notes(paths, _MOST_PATHS))
 
 
 def _kept_table(summary: Summary) -> SmallTable | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from rich.console import Console
@@ -13,9 +14,11 @@ from whylate.report.section_counters import counter_classes, counter_notes, coun
 from whylate.report.section_kept import kept_columns, kept_lines, kept_rows
 from whylate.report.section_paths import (
     PATH_COLUMNS,
+    SAMPLE_COLUMNS,
     path_rows,
     paths_headline,
     paths_notes,
+    samples_headline,
 )
 from whylate.report.sections import (
     COLUMNS,
@@ -57,7 +60,10 @@ def print_section(summary: Summary, section: SectionFigures, console: Console) -
         console.print()
     _print_locks(summary, console)
     if section.paths is not None:
-        _print_paths(section.paths, console)
+        _print_paths(section.paths, paths_headline(section.paths), PATH_COLUMNS, console)
+        console.print()
+    if section.samples is not None:
+        _print_paths(section.samples, samples_headline(section.samples), SAMPLE_COLUMNS, console)
         console.print()
     if section.counters is not None:
         _print_counts(section.counters, console)
@@ -107,14 +113,16 @@ def _print_locks(summary: Summary, console: Console) -> None:
     console.print()
 
 
-def _print_paths(paths: PathsFigures, console: Console) -> None:
-    """Print where longer executions were called from."""
-    console.print(Text(paths_headline(paths)))
+def _print_paths(
+    paths: PathsFigures, headline: str, columns: Sequence[str], console: Console
+) -> None:
+    """Print where longer executions were called from, or seen."""
+    console.print(Text(headline))
     rows = path_rows(paths, _MOST_PATHS, _PATH_CALLERS)
     if rows:
         table = Table(box=None, padding=(0, 2, 0, 0))
-        for heading in PATH_COLUMNS:
-            side: Literal["left", "right"] = "left" if heading == PATH_COLUMNS[-1] else "right"
+        for heading in columns:
+            side: Literal["left", "right"] = "left" if heading == columns[-1] else "right"
             table.add_column(heading, justify=side, overflow="fold")
         for row in rows:
             table.add_row(*map(Text, row))

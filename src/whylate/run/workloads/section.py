@@ -125,8 +125,9 @@ class SectionRules(ActivationRules):
             raise RequestError("--experiment repeats no run of --pid: its process may have ended")
         chosen = msgspec.structs.replace(recorder, tail_ppm=0, control_every=0)
         return msgspec.structs.replace(
-            workload, duration_ns=duration_ns, recorder=chosen, locks=False, paths=False
-        )
+            workload, duration_ns=duration_ns, recorder=chosen, locks=False, paths=False,
+            samples=False,
+        )  # fmt: skip
 
     def start(self, workload: Section, cpus: Sequence[int]) -> messages.Section:
         """Return the command that starts it."""
@@ -152,7 +153,8 @@ class SectionRules(ActivationRules):
             one_in=workload.one_in or 0,
             above_ns=workload.keep_above_ns or 0,
             locks=(SectionGroups.LOCKS if workload.locks else 0)
-            | (SectionGroups.PATHS if workload.paths else 0),
+            | (SectionGroups.PATHS if workload.paths else 0)
+            | (SectionGroups.SAMPLES if workload.samples else 0),
             file=user.file if user is not None else "",
         )
 

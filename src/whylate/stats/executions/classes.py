@@ -9,6 +9,15 @@ control executions):
    side are flat: within 25 % of the typical, or by a change below 5 % of the execution's cycles.
 3. *unexplained*: all else.
 
+Where it was looked, from time to time, whether an execution was in a function that is known to wait
+by spinning (samples and spins: classify_sampled_executions()):
+
+2. *spinning*: so were half of its samples or more, and cycles have risen.
+3. *more work*: so were fewer; instructions are up, 1.25 times the typical or more, and they have
+   risen by half of the part by which cycles have risen or more: it did more, in about as many
+   cycles each.
+4. *unexplained*: all else; an execution that was not seen has no evidence of either.
+
 Where it is known how much longer each execution took than the typical one, the counters must have
 risen as well, or neither class is evident: cycles by half of that or more, and of *instruction
 side* stalls by more than half of what cycles rose by. An execution from which a hypervisor took
@@ -18,10 +27,11 @@ The margins come from the published executions of do_local_timer(): 99.7 % of th
 3,000 instructions (±5 %: flat, with as much again), the longest have 2.9 times the most frequent
 number of instructions (up) at 1.2 times its stalls (flat).
 
-What the classes do not show: *spinning* is a loop that goes on for longer; one that waits for a
-lock and one that has more to do have the same counters. *Instruction side* has what a pipeline's
-front end waits for: I-cache, instruction TLB and, by some CPUs' events, branches that were
-mispredicted. The data side, steal and firmware have no class here: they are unexplained.
+What the classes do not show: without samples *spinning* is a loop that goes on for longer; one that
+waits for a lock and one that has more to do have the same counters. With them, a loop that waits in
+a function of which that is not known is *more work* of that function. *Instruction side* has what a
+pipeline's front end waits for: I-cache, instruction TLB and, by some CPUs' events, branches that
+were mispredicted. The data side, steal and firmware have no class here: they are unexplained.
 
 Bias: the typical execution is a median. Where half of the executions or more are long by one
 reason, as those that a tool selected may be, they are the typical ones, and an increase that all of
@@ -57,11 +67,14 @@ class ExecutionClass(StrEnum):
 
     INSTRUCTION_SIDE = "instruction side"
     SPINNING = "spinning"
+    MORE_WORK = "more work"
     UNEXPLAINED = "unexplained"
 
 
 #: Classes in the order of the numbers that classify_executions() returns.
-CLASSES = tuple(ExecutionClass)
+CLASSES = tuple(each for each in ExecutionClass if each is not ExecutionClass.MORE_WORK)
+#: Those of classify_sampled_executions().
+SAMPLED_CLASSES = tuple(ExecutionClass)
 
 
 @dataclass(frozen=True)
@@ -111,4 +124,38 @@ def classify_executions(
         up &= rose
     classes[flat & stalled] = CLASSES.index(ExecutionClass.INSTRUCTION_SIDE)
     classes[up & unchanged] = CLASSES.index(ExecutionClass.SPINNING)
+    return classes
+
+
+def classify_sampled_executions(
+    cycles: Floats,
+    instructions: Floats,
+    stalls: Floats | None,
+    typical: Typical,
+    times: Floats,
+    samples: NDArray[np.int64],
+    spins: NDArray[np.int64],
+) -> NDArray[np.int8]:
+    """Return the class of each execution, int8, shape (n,): its place in SAMPLED_CLASSES.
+
+    samples, spins: how often each was seen in its own code, and of that in a function that waits by
+    spinning, int64, shape (n,). stalls: None where they were not counted. The others are as in
+    classify_executions(); the rule is in the module's text.
+    """
+    classes = np.full(cycles.shape, SAMPLED_CLASSES.index(ExecutionClass.UNEXPLAINED), np.int8)
+    if stalls is not None:
+        code = CLASSES.index(ExecutionClass.INSTRUCTION_SIDE)
+        by_counters = classify_executions(cycles, instructions, stalls, typical, times)
+        is_stalled = by_counters == code
+        classes[is_stalled] = SAMPLED_CLASSES.index(ExecutionClass.INSTRUCTION_SIDE)
+    more_cycles = cycles - typical.cycles
+    more_instructions = instructions - typical.instructions
+    rose = more_cycles >= ROSE * (times - 1) * typical.cycles
+    up = (instructions >= UP_INSTRUCTIONS * typical.instructions) & (instructions > 0)
+    # Compared as products: the typical execution may have none.
+    in_proportion = more_instructions * typical.cycles >= ROSE * more_cycles * typical.instructions
+    seen = (samples > 0) & rose & (more_cycles > 0)
+    spun = seen & (2 * spins >= samples)
+    classes[spun] = SAMPLED_CLASSES.index(ExecutionClass.SPINNING)
+    classes[seen & ~spun & up & in_proportion] = SAMPLED_CLASSES.index(ExecutionClass.MORE_WORK)
     return classes

@@ -151,10 +151,10 @@ class SectionAssembler(AppAssembler):
         kept = sum(cpu.seen + cpu.gaps for cpu in self.accountings.values())
         if kept > account.returned:
             faults.append(f"{kept} executions were kept of {account.returned}")
-        paths = self.section.paths if self.section is not None else None
-        with_path = sum(path.longer + path.control for path in paths.groups) if paths else 0
-        if paths is not None and with_path + paths.lost > account.returned:
-            faults.append(f"{with_path + paths.lost} have a path of {account.returned}")
+        for paths in (self.section.paths, self.section.samples) if self.section is not None else ():
+            with_path = sum(path.longer + path.control for path in paths.groups) if paths else 0
+            if paths is not None and with_path + paths.lost > account.returned:
+                faults.append(f"{with_path + paths.lost} have a path of {account.returned}")
         return [
             Problem("account", f"the accounting of executions does not close: {fault}", fatal=True)
             for fault in faults
@@ -269,9 +269,11 @@ class SectionAssembler(AppAssembler):
 
     def _add_path(self, message: SectionPath) -> None:
         section = self.section
-        if section is None or (section.paths is None) == bool(message.callers):
+        place = "samples" if message.sampled else "paths"
+        former: PathsReport | None = getattr(section, place, None)
+        if section is None or (former is None) == bool(message.callers):
             raise WireError("call paths of no section, or in no order")
-        before = section.paths or PathsReport(above_ns=message.above_ns or None, lost=message.lost)
+        before = former or PathsReport(above_ns=message.above_ns or None, lost=message.lost)
         if (
             len(before.groups) == MOST_PATH_GROUPS
             or len(message.callers) > MOST_PATH_CALLERS
@@ -289,7 +291,7 @@ class SectionAssembler(AppAssembler):
             callers=[shown(name, _LONGEST_NAME) for name in message.callers],
         )
         paths = msgspec.structs.replace(before, groups=[*before.groups, path])
-        self.section = msgspec.structs.replace(section, paths=paths)
+        self.section = msgspec.structs.replace(section, **{place: paths})
 
     def _add_floor(self, message: SectionFloorMessage) -> None:
         if self.section is None:
