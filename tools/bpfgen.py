@@ -21,7 +21,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "probe/src"
 #: Each becomes programs.h beside it.
-MAINS = (SOURCES / "recorder/bpf/recorder.bpf.c", SOURCES / "section/bpf/section.bpf.c")
+MAINS = (
+    SOURCES / "recorder/bpf/recorder.bpf.c",
+    SOURCES / "section/bpf/section.bpf.c",
+    SOURCES / "sampled/bpf/sampled.bpf.c",
+)
 #: The kind of a program, by the type of its section.
 KINDS = {
     "tp_btf": "KIND_TYPED",
@@ -29,6 +33,7 @@ KINDS = {
     "kprobe": "KIND_PROBE",
     "fentry": "KIND_ENTRY",
     "fexit": "KIND_EXIT",
+    "perf_event": "KIND_SAMPLE",
 }
 NOTICE = "Written by tools/bpfgen.py from what lies beside it. Do not edit."
 FLAGS = ["-target", "bpf", "-mcpu=v3", "-std=gnu11", "-O2", "-g", "-fno-strict-aliasing"]
@@ -48,6 +53,8 @@ PLACES = {
     "section_events": ("PLACE_MAP", "AT_SECTION_EVENTS"),
     "section_paths": ("PLACE_MAP", "AT_SECTION_PATHS"),
     "wanted": ("PLACE_VALUE", "AT_SECTION_CONFIG"),
+    "sampled_cpus": ("PLACE_MAP", "AT_SAMPLED_CPUS"),
+    "sampling": ("PLACE_VALUE", "AT_SAMPLED_CONFIG"),
 }
 #: The kind of relocation of a call, and its instruction.
 R_BPF_64_32, CALL = 10, 0x85

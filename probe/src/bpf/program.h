@@ -42,6 +42,7 @@ enum bpf_program_kind {
 	KIND_PROBE,   /* for the entry or the return of any function, as a kprobe */
 	KIND_ENTRY,   /* for the entry of the function that it is loaded for (fentry), */
 	KIND_EXIT,    /* or for its return (fexit) */
+	KIND_SAMPLE,  /* for the samples of a perf event */
 };
 
 struct bpf_program {

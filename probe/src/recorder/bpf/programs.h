@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 8640877c563e69fe181ee7c379099f7330a91d6b6b2fce61a82268a3e89779dc */
+/* sources: sha256 48d76786f7b64aafc9813ebb0b4ddf7df6b600da4c0e68eaa74dec84a87d7a3a */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

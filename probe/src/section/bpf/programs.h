@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 d6762116890c8082a238ec3101f100e7c365fd79440b0d92aef1cd10105fcea6 */
+/* sources: sha256 6b7a6b9138ec82ce3622d19a7875f74c2f43597929583952189793d927e0ad71 */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H

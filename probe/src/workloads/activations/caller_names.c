@@ -64,14 +64,27 @@ void caller_names_resolve_user(struct caller_names *names, const struct user_fil
 	free(places);
 }
 
-const char *caller_name(const struct caller_names *names, uint64_t address)
+static const struct symbol *find(const struct caller_names *names, uint64_t address)
 {
 	const struct symbol wanted = {.address = address};
-	const struct symbol *symbol = names->count ? bsearch(&wanted, names->symbols, names->count,
-							     sizeof(*names->symbols), compare)
-						   : NULL;
+
+	return names->count ? bsearch(&wanted, names->symbols, names->count,
+				      sizeof(*names->symbols), compare)
+			    : NULL;
+}
+
+const char *caller_name(const struct caller_names *names, uint64_t address)
+{
+	const struct symbol *symbol = find(names, address);
 
 	return symbol ? symbol->name : "";
+}
+
+uint64_t caller_start(const struct caller_names *names, uint64_t address)
+{
+	const struct symbol *symbol = find(names, address);
+
+	return symbol ? symbol->start : 0;
 }
 
 struct wire_list caller_names_list(const struct caller_names *names, const uint64_t *callers,

@@ -20,6 +20,7 @@ from whylate.report.terminal.lines import (
     trust_lines,
     widest_table,
 )
+from whylate.report.terminal.off import print_off
 from whylate.summary.benchmarks.model import BenchmarkSummary, Measured
 from whylate.text import plain
 
@@ -36,7 +37,10 @@ def print_benchmark(
     for load in summary.loads:
         console.print(load_line(load))
     console.print()
-    console.print(widest_table(lambda one_line: _table(summary, one_line=one_line), console))
+    if summary.off is not None:
+        print_off(summary.off, console)
+    else:
+        console.print(widest_table(lambda one_line: _table(summary, one_line=one_line), console))
     for line in _below(summary):
         console.print(line)
     print_report_path(report_path, console)
