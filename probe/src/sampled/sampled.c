@@ -27,9 +27,10 @@
 #define LIMIT_PART 4u
 /* or than so many times what nine of ten have, where that is more. */
 #define LIMIT_TIMES 2u
-/* What is timed with samples and without, by turns. */
-#define WORK_NS	   (4 * NS_PER_MS)
-#define WORK_TURNS 15u
+/* What is timed with samples and without, by turns: for so many periods, and no longer. */
+#define WORK_PERIODS 20u
+#define WORK_MOST_NS (10 * NS_PER_MS)
+#define WORK_TURNS   25u
 
 #if defined(__aarch64__)
 #define MACHINE	  SAMPLED_ARM64
@@ -211,34 +212,38 @@ static uint64_t work(uint64_t steps)
 	return clock_ns() - start_ns;
 }
 
-/* measure_cost - time the same work on the first CPU with samples and without, by turns; it is not
- * known where the probe may not run there */
+/* measure_cost - time the same work on the first CPU with samples and without, by turns: the
+ * quickest of each, with which nothing else interfered. It is not known where the probe may not run
+ * there. */
 static void measure_cost(struct sampled *sampled)
 {
-	uint64_t taken_ns[2][WORK_TURNS], steps = 1 << 12, took_ns;
+	uint64_t least_ns[2] = {UINT64_MAX, UINT64_MAX}, steps = 1 << 10;
+	uint64_t wanted_ns = WORK_PERIODS * sampled->plan.period_ns;
 	cpu_set_t before;
 
 	if (sched_getaffinity(0, sizeof(before), &before) ||
 	    thread_pin(wire_list_u16(sampled->plan.cpus, 0)))
 		return;
-	do {
+	if (wanted_ns > WORK_MOST_NS)
+		wanted_ns = WORK_MOST_NS;
+	while (work(steps) < wanted_ns && steps < (uint64_t)1 << 40)
 		steps *= 2;
-		took_ns = work(steps);
-	} while (took_ns < WORK_NS && steps < (uint64_t)1 << 40);
 	sampled_cpu_of(sampled, 0)->purpose = SAMPLED_INTERRUPTS;
 	sampled_cpu_of(sampled, 0)->limit_ns = UINT64_MAX;
-	for (size_t i = 0; i < WORK_TURNS; i++)
-		for (int with = 0; with < 2; with++) {
-			if (with)
-				ioctl(sampled->events[0], PERF_EVENT_IOC_ENABLE, 0);
-			taken_ns[with][i] = work(steps);
-			if (with)
-				ioctl(sampled->events[0], PERF_EVENT_IOC_DISABLE, 0);
-		}
-	for (int with = 0; with < 2; with++)
-		qsort(taken_ns[with], WORK_TURNS, sizeof(taken_ns[with][0]), compare);
-	sampled->usual[0].without_ns = taken_ns[0][WORK_TURNS / 2];
-	sampled->usual[0].with_ns = taken_ns[1][WORK_TURNS / 2];
+	for (size_t i = 0; i < 2 * WORK_TURNS; i++) {
+		bool with = i % 2;
+		uint64_t took_ns;
+
+		if (with)
+			ioctl(sampled->events[0], PERF_EVENT_IOC_ENABLE, 0);
+		took_ns = work(steps);
+		if (with)
+			ioctl(sampled->events[0], PERF_EVENT_IOC_DISABLE, 0);
+		if (took_ns < least_ns[with])
+			least_ns[with] = took_ns;
+	}
+	sampled->usual[0].without_ns = least_ns[0];
+	sampled->usual[0].with_ns = least_ns[1];
 	sched_setaffinity(0, sizeof(before), &before);
 }
 

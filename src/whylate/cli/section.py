@@ -35,7 +35,7 @@ _recording = option_under(Heading.RECORDING)
 @_what("--for", "duration_ns", type=DURATION, default="20s", show_default=True,
        help="How long to measure.")  # fmt: skip
 @_what("--every", "period_ns", type=DURATION, metavar="TIME",
-       help="With irqs-off or preempt-off: how often to sample.  [default: 50us]")  # fmt: skip
+       help="With irqs-off or preempt-off: how often to sample.  [default: 53us]")  # fmt: skip
 @_what("--comm", metavar="NAME", help="Executions in threads of this name alone.")
 @_what("--pid", type=int, metavar="N",
        help="Executions in this process alone. FILE is looked up in its root.")  # fmt: skip

@@ -23,8 +23,8 @@ CLASSES: dict[int, ClassName] = {
     OffClass.USER: "user",
     OffClass.UNKNOWN: "unknown",
 }
-#: Two an octave, to beyond the longest run.
-MOST_BINS = 80
+#: Two an octave, to beyond the longest turn.
+MOST_BINS = 60
 #: What shows that it was disabled.
 SHOWN = ("disabled", "handler")
 #: The columns of stretches.parquet.
@@ -100,7 +100,7 @@ def bin_stretches(seen_ns: NDArray[np.int64], period_ns: int) -> list[OffBin]:
     edges = edges[: int(np.searchsorted(edges, int(seen_ns.max(initial=0)), "right")) + 1]
     counts: NDArray[Any] = np.empty(0, np.int64)
     if edges.size > 1:
-        counts, _ = np.histogram(seen_ns, edges)
+        counts, _ = np.histogram(np.minimum(seen_ns, edges[-1] - 1), edges)
     return [
         OffBin(int(low), int(high), int(count))
         for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)

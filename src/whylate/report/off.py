@@ -8,7 +8,7 @@ from whylate.quantities import (
     format_seconds,
     format_short_ns,
 )
-from whylate.summary.off import OffFigures, OffLine, OffMark, cost_text
+from whylate.summary.off import OffFigures, OffLine, OffMark, cost_text, join_lines
 from whylate.text import plain
 
 #: The headings of the tables, in order.
@@ -43,7 +43,7 @@ def line_rows(off: OffFigures, most: int, callers: int) -> list[tuple[str, ...]]
             f"≥ {format_short_ns(line.longest_ns)}" if line.lasting else "–",
             _ended(line, callers),
         )
-        for line in off.lines[:most]
+        for line in join_lines(off.lines, callers)[:most]
     ]
 
 
@@ -74,9 +74,9 @@ def bin_rows(off: OffFigures) -> list[tuple[str, ...]]:
     ]
 
 
-def more_lines(off: OffFigures, most: int) -> str:
+def more_lines(off: OffFigures, most: int, callers: int) -> str:
     """Say how many rows the table of who ended them leaves out; "" where none."""
-    left = len(off.lines) - most
+    left = len(join_lines(off.lines, callers)) - most
     if left <= 0:
         return ""
     which = "1 more is" if left == 1 else f"{format_count(left)} more are"

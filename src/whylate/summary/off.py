@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from whylate.quantities import format_count, format_percent, format_short_ns
 from whylate.recording.off import SHOWN, OffBin, OffCpu, OffGroup, OffReport, OffStretch
 from whylate.recording.repetitions import Repetitions
+from whylate.recording.sections import MOST_PATH_CALLERS
 from whylate.stats.sampled_share import SampledShare, estimate_share
 from whylate.summary.model import Caution
 
@@ -170,24 +171,41 @@ def summarize_off(what: str, period_ns: int, report: OffReport, rows: Repetition
 
 def _lines(report: OffReport, period_ns: int) -> list[OffLine]:
     """Return the callers of stretches, those of most points first; by function, wherever in it."""
-    same_path: dict[tuple[str, ...], list[OffGroup]] = defaultdict(list)
-    for group in report.groups:
-        if is_disabled(group) and group.points:
-            same_path[group.why, *map(function_of, group.callers)].append(group)
-    total = sum(group.points for same in same_path.values() for group in same)
+    groups = [group for group in report.groups if is_disabled(group) and group.points]
+    total = sum(group.points for group in groups)
     lines = [
         OffLine(
-            why=key[0],
-            callers=list(key[1:]),
-            points=sum(group.points for group in same),
-            share=sum(group.points for group in same) / total,
-            total_ns=sum(group.points for group in same) * period_ns,
-            lasting=sum(group.lasting for group in same),
-            longest_ns=max(group.longest_ns for group in same),
+            why=group.why,
+            callers=[function_of(caller) for caller in group.callers],
+            points=group.points,
+            share=group.points / total,
+            total_ns=group.points * period_ns,
+            lasting=group.lasting,
+            longest_ns=group.longest_ns,
         )
-        for key, same in same_path.items()
+        for group in groups
     ]
-    return sorted(lines, key=lambda line: (-line.points, line.callers))
+    return join_lines(lines, MOST_PATH_CALLERS)
+
+
+def join_lines(lines: Sequence[OffLine], callers: int) -> list[OffLine]:
+    """Return lines with the same innermost callers as one, those of most points first."""
+    same_path: dict[tuple[str, ...], list[OffLine]] = defaultdict(list)
+    for line in lines:
+        same_path[line.why, *line.callers[:callers]].append(line)
+    joined = [
+        OffLine(
+            why=why,
+            callers=path,
+            points=sum(line.points for line in same),
+            share=sum(line.share for line in same),
+            total_ns=sum(line.total_ns for line in same),
+            lasting=sum(line.lasting for line in same),
+            longest_ns=max(line.longest_ns for line in same),
+        )
+        for (why, *path), same in same_path.items()
+    ]
+    return sorted(joined, key=lambda line: (-line.points, line.callers))
 
 
 def _marks(what: str, report: OffReport, period_ns: int) -> list[OffMark]:
@@ -237,8 +255,9 @@ def _notes(figures: OffFigures) -> list[str]:
 def _other_points(figures: OffFigures) -> str:
     counts = figures.not_known
     return (
-        f"Late for another reason, and counted nowhere: {format_count(counts['points_user'])} "
-        f"samples due in programs, {format_count(counts['points_unknown'])} in the kernel. "
+        "Samples late for another reason, counted nowhere: "
+        f"{format_count(counts['points_user'])} in programs, "
+        f"{format_count(counts['points_unknown'])} in the kernel. "
         "Handlers of interrupts, the host of a virtual board and firmware make samples late, too."
     )
 

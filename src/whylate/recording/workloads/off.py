@@ -59,7 +59,7 @@ class OffPoint(BenchmarkPoint, frozen=True):
     """What is disabled, and how often that is sampled."""
 
     what: What
-    period_ns: SamplingNs = 50_000
+    period_ns: SamplingNs = 53_000
     cpus: tuple[Cpu, ...] = ()
 
     @property

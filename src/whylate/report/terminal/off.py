@@ -29,7 +29,7 @@ def print_off(off: OffFigures, console: Console) -> None:
     console.print(Text(off_headline(off)))
     console.print()
     _print(line_columns(off), line_rows(off, _MOST_LINES, _CALLERS), 4, console)
-    if text := more_lines(off, _MOST_LINES):
+    if text := more_lines(off, _MOST_LINES, _CALLERS):
         console.print(Text(text, style="dim"))
     _print(MARK_COLUMNS, mark_rows(off, _MOST_MARKS, _CALLERS), 3, console)
     _print(BIN_COLUMNS, bin_rows(off), 2, console)

@@ -16,7 +16,9 @@ from whylate.run.workloads.tables import BenchmarkTable, Duration
 from whylate.wire.constants import LONGEST_SAMPLING_NS, SHORTEST_SAMPLING_NS
 from whylate.wire.messages import BenchOff
 
-DEFAULT_PERIOD_NS = 50_000
+#: No part of what timers of a system mostly have: what comes with those would always lie at one
+#: place of the sampling grid.
+DEFAULT_PERIOD_NS = 53_000
 DEFAULT_LENGTH_NS = 20_000_000_000
 #: A turn is no longer: its samples are kept on the board until its end.
 LONGEST_TURN_NS = 60_000_000_000
