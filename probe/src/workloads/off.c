@@ -23,6 +23,8 @@
 #define READING_PRIORITY 1
 /* Samples that are kept, all CPUs together: 40 MB. */
 #define MOST_KEPT (UINT64_C(1) << 20)
+/* Loads are reported on this often. */
+#define SESSION_MS 100
 /* What a message has beside a block. */
 #define MESSAGE_REST 32u
 
@@ -336,4 +338,18 @@ static int start(struct workload *workload, const union wire_command *command)
 	return benchmark_start(workload, asked->turn, run_plan, asked);
 }
 
-const struct workload_ops workload_off = {.command = WIRE_BENCH_OFF, .start = start, BENCHMARK_OPS};
+/* wait_ms - the child sends nothing until its end, and the session reports on loads meanwhile */
+static int wait_ms(const struct workload *workload)
+{
+	(void)workload;
+	return SESSION_MS;
+}
+
+const struct workload_ops workload_off = {.command = WIRE_BENCH_OFF,
+					  .answered_at_end = true,
+					  .start = start,
+					  .poll = benchmark_poll,
+					  .stop = child_workload_stop,
+					  .abandon = child_workload_stop,
+					  .wait_ms = wait_ms,
+					  .input = child_workload_input};

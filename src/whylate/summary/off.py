@@ -53,10 +53,15 @@ class OffMark(msgspec.Struct, frozen=True):
 
 
 class OffFigures(msgspec.Struct, frozen=True):
-    """What samples showed. per_second: ns disabled in a second of a CPU, with its 95 % interval."""
+    """What samples showed. sampled_ns: how long, each CPU.
+
+    per_second_ns: disabled in a second of a CPU; low_ns, high_ns: its 95 % interval. not_known:
+    samples that were late for another reason.
+    """
 
     what: str
     period_ns: int
+    sampled_ns: int
     per_second_ns: float
     low_ns: float
     high_ns: float
@@ -155,6 +160,7 @@ def summarize_off(what: str, period_ns: int, report: OffReport, rows: Repetition
     figures = OffFigures(
         what=what,
         period_ns=period_ns,
+        sampled_ns=int(rows.column("ns").sum()) // len(np.unique(rows.column("cpu"))),
         per_second_ns=1e9 * share.share,
         low_ns=1e9 * share.low,
         high_ns=1e9 * share.high,

@@ -38,10 +38,16 @@ static int compare(const void *first, const void *second)
 
 void caller_names_resolve(struct caller_names *names)
 {
+	size_t count = 0;
+
 	/* The kernel's symbols are read to the last. */
 	if (!names->count)
 		return;
 	qsort(names->symbols, names->count, sizeof(*names->symbols), compare);
+	for (size_t i = 0; i < names->count; i++)
+		if (!count || names->symbols[i].address != names->symbols[count - 1].address)
+			names->symbols[count++] = names->symbols[i];
+	names->count = count;
 	kallsyms_resolve(names->symbols, names->count);
 }
 

@@ -51,6 +51,8 @@ WHATS: tuple[What, ...] = get_args(What)
 SamplingNs = Annotated[int, Meta(ge=SHORTEST_SAMPLING_NS, le=LONGEST_SAMPLING_NS)]
 #: More stretches are not kept of a turn (probe/src/workloads/off.c).
 _MOST_STRETCHES = 1 << 20
+#: Of a group with its callers; of a stretch, which mostly has half of that.
+_GROUP_BYTES, _STRETCH_BYTES = 4096, 32
 #: Longer names of functions and threads are cut.
 _NAME, _COMM = 128, 16
 
@@ -86,6 +88,15 @@ class Off(BenchmarkWorkload, frozen=True, kw_only=True, tag="off"):
     )  # fmt: skip
 
     points: list[OffPoint]
+
+    @property
+    def turn_bytes(self) -> int:
+        """Bytes of the groups and of all stretches, where every sample is one."""
+        samples = max(
+            len(point.cpus) * self.repetitions * (self.block_ns // point.period_ns + 1)
+            for point in self.points
+        )
+        return MOST_OFF_GROUPS * _GROUP_BYTES + min(samples, _MOST_STRETCHES) * _STRETCH_BYTES
 
 
 class OffAssembler(RepetitionAssembler):

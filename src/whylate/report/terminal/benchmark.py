@@ -9,7 +9,7 @@ from rich.console import Console, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from whylate.quantities import format_estimate
+from whylate.quantities import format_estimate, format_span_ns
 from whylate.report.sentences import hit_lines
 from whylate.report.terminal.lines import (
     board_line,
@@ -94,6 +94,10 @@ def print_findings(summary: BenchmarkSummary, console: Console) -> None:
 
 def subject(summary: BenchmarkSummary) -> str:
     """Return what was measured, in one line."""
+    if summary.off is not None:
+        sampled = f"sampled for {format_span_ns(summary.off.sampled_ns)}"
+        virtual = ["in virtual time"] if summary.virtual_time else []
+        return " · ".join([summary.off.what, sampled, *virtual])
     rounds = f"{summary.rounds} round{'' if summary.rounds == 1 else 's'}"
     each = f" of {summary.repetitions} repetitions" if summary.repetitions > 1 else ""
     parts = [summary.workload, plain(summary.common, 120)]
