@@ -10,6 +10,7 @@ from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.clock import Clock, ClockPoint
 from whylate.recording.workloads.command import Command, CommandPoint
 from whylate.recording.workloads.memory import Memory, MemoryPoint
+from whylate.recording.workloads.off import Off, OffPoint
 from whylate.recording.workloads.switch import Switch, SwitchPoint
 
 _OF: dict[type[BenchmarkPoint], type[Benchmark]] = {
@@ -17,6 +18,7 @@ _OF: dict[type[BenchmarkPoint], type[Benchmark]] = {
     MemoryPoint: Memory,
     ClockPoint: Clock,
     CommandPoint: Command,
+    OffPoint: Off,
 }
 
 

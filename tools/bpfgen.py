@@ -21,7 +21,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "probe/src"
 #: Each becomes programs.h beside it.
-MAINS = (SOURCES / "recorder/bpf/recorder.bpf.c", SOURCES / "section/bpf/section.bpf.c")
+MAINS = (
+    SOURCES / "recorder/bpf/recorder.bpf.c",
+    SOURCES / "section/bpf/section.bpf.c",
+    SOURCES / "sampled/bpf/sampled.bpf.c",
+)
 #: The kind of a program, by the type of its section.
 KINDS = {
     "tp_btf": "KIND_TYPED",
@@ -50,6 +54,8 @@ PLACES = {
     "section_paths": ("PLACE_MAP", "AT_SECTION_PATHS"),
     "section_samples": ("PLACE_MAP", "AT_SECTION_SAMPLES"),
     "wanted": ("PLACE_VALUE", "AT_SECTION_CONFIG"),
+    "sampled_cpus": ("PLACE_MAP", "AT_SAMPLED_CPUS"),
+    "sampling": ("PLACE_VALUE", "AT_SAMPLED_CONFIG"),
 }
 #: The kind of relocation of a call, and its instruction.
 R_BPF_64_32, CALL = 10, 0x85

@@ -15,10 +15,10 @@ FLOORS = (
     ("workloads", "facts"),
     ("workloads/activations",),
     ("workloads/benchmark",),
-    ("section/listing",),
+    ("section/listing", "sampled"),
     ("recorder", "section"),
     ("recorder/tracefs", "section/tracefs"),
-    ("recorder/bpf", "section/bpf"),
+    ("recorder/bpf", "section/bpf", "sampled/bpf"),
     ("guardian",),
     ("loads", "tracefs", "bpf"),
     ("wire",),
@@ -81,7 +81,7 @@ def test_no_headers_include_each_other_in_a_circle() -> None:
 def test_only_the_workloads_name_a_workload() -> None:
     """The session knows a workload by its operations alone."""
     names = re.compile(
-        r"\bworkload_(wakeup|app|section|switch|memory|clock|command)\b|WIRE_BENCH_|WIRE_WAKEUP"
+        r"\bworkload_(wakeup|app|section|switch|memory|clock|command|off)\b|WIRE_BENCH_|WIRE_WAKEUP"
     )
     rooms = ("workloads", "wire")
     naming = [

@@ -254,19 +254,27 @@ def _timed(messages: Sequence[Message], counters: int) -> Timed:
 
 def module_for(board: VirtualBoard) -> bytes:
     """Return the module for a board's kernel, built where its source or the kernel changed."""
+    return build_module(board, SOURCE)
+
+
+def build_module(board: VirtualBoard, source: Path, includes: Sequence[Path] = ()) -> bytes:
+    """Return a module for a board's kernel, built where a source or the kernel changed."""
     with building(cache_directory()):
         headers, options = _headers(board)
-        key = hashlib.sha256(SOURCE.read_bytes() + f"{headers}{options}".encode()).hexdigest()[:16]
-        place = cache_directory() / "faults" / f"executions-{key}.ko"
+        digest = hashlib.sha256(f"{headers}{options}".encode())
+        for path in (source, *includes):
+            digest.update(path.read_bytes())
+        place = cache_directory() / "faults" / f"{source.stem}-{digest.hexdigest()[:16]}.ko"
         if not place.exists():
-            with tempfile.TemporaryDirectory(prefix="whylate-executions-") as directory:
+            with tempfile.TemporaryDirectory(prefix="whylate-module-") as directory:
                 here = Path(directory)
-                shutil.copy(SOURCE, here)
-                (here / "Kbuild").write_text("obj-m := executions.o\nccflags-y := -Werror\n")
+                for path in (source, *includes):
+                    shutil.copy(path, here)
+                (here / "Kbuild").write_text(f"obj-m := {source.stem}.o\nccflags-y := -Werror\n")
                 make = ["make", "-s", *options, "-C", str(headers), f"M={here}", "modules"]
-                build.run(make, SOURCE.name, here)
+                build.run(make, source.name, here)
                 place.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(place, (here / "executions.ko").read_bytes())
+                write_whole(place, (here / f"{source.stem}.ko").read_bytes())
         return place.read_bytes()
 
 

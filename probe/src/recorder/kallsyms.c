@@ -31,29 +31,6 @@ static void parse_module(struct symbol *symbol, const char *module)
 	symbol->module[strcspn(symbol->module, "]")] = '\0';
 }
 
-/*
- * add_symbol - read one line of kallsyms: a symbol is the name of the addresses above it until the
- * next one
- *
- * Modules follow the kernel and are not sorted: each address keeps the nearest that was seen.
- */
-static void add_symbol(struct symbol *symbols, size_t count, uint64_t start, const char *name,
-		       const char *module)
-{
-	for (size_t i = first_from(symbols, count, start); i < count; i++) {
-		struct symbol *symbol = &symbols[i];
-
-		if (symbol->address - start >= LARGEST_FUNCTION)
-			break;
-		if (symbol->start > start || (symbol->start == start && symbol->name[0]))
-			continue;
-		symbol->start = start;
-		snprintf(symbol->name, sizeof(symbol->name), "%.80s+0x%" PRIx64 "%s%.32s", name,
-			 symbol->address - start, module[0] ? " " : "", module);
-		parse_module(symbol, module);
-	}
-}
-
 /* A line of kallsyms. */
 struct line {
 	uint64_t start; /* 0 where addresses are hidden */
@@ -75,6 +52,50 @@ static bool next_line(FILE *file, struct line *line)
 	return false;
 }
 
+/*
+ * add_line - keep a symbol of the kernel with the first address at or above it, if none that is
+ * kept there is nearer
+ *
+ * Modules follow the kernel and are not sorted.
+ */
+static void add_line(struct symbol *symbols, size_t count, const struct line *line)
+{
+	size_t i = first_from(symbols, count, line->start);
+	struct symbol *symbol = &symbols[i];
+
+	if (i == count || symbol->start > line->start ||
+	    (symbol->start == line->start && symbol->name[0]))
+		return;
+	symbol->start = line->start;
+	snprintf(symbol->name, sizeof(symbol->name), "%.80s", line->name);
+	parse_module(symbol, line->module);
+}
+
+/* name_all - name all addresses after the nearest symbol below, which is kept with that address or
+ * with one before it */
+static void name_all(struct symbol *symbols, size_t count)
+{
+	struct symbol nearest = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		struct symbol *symbol = &symbols[i];
+		uint64_t behind;
+
+		if (symbol->name[0] && symbol->start >= nearest.start)
+			nearest = *symbol;
+		behind = symbol->address - nearest.start;
+		symbol->name[0] = symbol->module[0] = '\0';
+		symbol->start = 0;
+		if (!nearest.name[0] || behind >= LARGEST_FUNCTION)
+			continue;
+		symbol->start = nearest.start;
+		memcpy(symbol->module, nearest.module, sizeof(symbol->module));
+		snprintf(symbol->name, sizeof(symbol->name), "%.80s+0x%" PRIx64 "%s%.30s%s",
+			 nearest.name, behind, nearest.module[0] ? " [" : "", nearest.module,
+			 nearest.module[0] ? "]" : "");
+	}
+}
+
 bool kallsyms_resolve(struct symbol *symbols, size_t count)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
@@ -86,10 +107,11 @@ bool kallsyms_resolve(struct symbol *symbols, size_t count)
 	while (next_line(file, &line)) {
 		/* $x and the like mark ARM's code and data. */
 		if (line.start && line.name[0] != '$')
-			add_symbol(symbols, count, line.start, line.name, line.module);
+			add_line(symbols, count, &line);
 		shown |= line.start != 0;
 	}
 	fclose(file);
+	name_all(symbols, count);
 	return shown;
 }
 

@@ -106,6 +106,14 @@
 #define WIRE_MOST_EXECUTION_COUNTS 4u
 /* Of so many executions of a section at most one is drawn. */
 #define WIRE_MOST_ONE_IN 16777216u
+/* The shortest period of sampling: the kernel's timer for it has no shorter one. */
+#define WIRE_SHORTEST_SAMPLING_NS 10000u
+/* The longest period of sampling. */
+#define WIRE_LONGEST_SAMPLING_NS 10000000u
+/* Groups of samples with interrupts or preemption disabled that have the same callers. */
+#define WIRE_MOST_OFF_GROUPS 1024u
+/* Longest stretches with interrupts or preemption disabled that are sent with their callers. */
+#define WIRE_MOST_OFF_LONGEST 64u
 /* A stage of an activation that was not seen. */
 #define WIRE_NOT_SEEN (-2147483647 - 1)
 
@@ -170,6 +178,22 @@ enum section_hook {
 	HOOK_KPROBE_EVENT = 5,
 	HOOK_TRACE_EVENT = 6,
 	HOOK_COUNT = 7,
+};
+
+/* What is disabled in a stretch: interrupts, or preemption. */
+enum off_what {
+	OFF_INTERRUPTS = 0,
+	OFF_PREEMPTION = 1,
+	OFF_COUNT = 2,
+};
+
+/* What a sample shows: disabled, by a thread or by a handler; or that it came late. */
+enum off_class {
+	OFF_CLASS_DISABLED = 0,
+	OFF_CLASS_HANDLER = 1,
+	OFF_CLASS_USER = 2,
+	OFF_CLASS_UNKNOWN = 3,
+	OFF_CLASS_COUNT = 4,
 };
 
 /* What is kept in groups by callers: waits for locks, call paths, and samples. */

@@ -27,6 +27,7 @@ enum wire_kind {
 	WIRE_BENCH_MEMORY = 16,
 	WIRE_BENCH_CLOCK = 17,
 	WIRE_BENCH_COMMAND = 18,
+	WIRE_BENCH_OFF = 24,
 	WIRE_ACCOUNTING = 19,
 	WIRE_RUN = 20,
 	WIRE_HITS = 30,
@@ -87,6 +88,11 @@ enum wire_kind {
 	WIRE_CLOCK_REPETITION = 95,
 	WIRE_COMMAND_REPETITION = 96,
 	WIRE_COMMAND_OUTPUT = 97,
+	WIRE_OFF_CPU = 140,
+	WIRE_OFF_REPETITION = 141,
+	WIRE_OFF_GROUP = 142,
+	WIRE_OFF_LONGEST = 143,
+	WIRE_OFF_STRETCHES = 144,
 	WIRE_REPETITION_COUNTS = 98,
 	WIRE_BENCH_FAILED = 99,
 	WIRE_CPU_EVENTS = 100,
@@ -266,6 +272,17 @@ struct wire_bench_clock {
 struct wire_bench_command {
 	uint32_t turn;
 	struct wire_list argv;
+};
+
+/* bench_off - Sample for how long interrupts or preemption are disabled: answered by off_cpu and
+ * more. */
+struct wire_bench_off {
+	uint32_t turn;
+	uint8_t what;
+	uint64_t period_ns;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	struct wire_list cpus;
 };
 
 /* accounting - End of the benchmarks: answered by result, then done. */
@@ -810,6 +827,66 @@ struct wire_command_output {
 	struct wire_bytes data;
 };
 
+/* off_cpu - How a CPU was sampled, over the whole turn. */
+struct wire_off_cpu {
+	uint32_t turn;
+	uint16_t place;
+	uint16_t cpu;
+	uint64_t samples;
+	uint64_t lost;
+	uint64_t usual_ns;
+	uint64_t limit_ns;
+	uint64_t without_ns;
+	uint64_t with_ns;
+};
+
+/* off_repetition - What the points of the sampling grid showed in a block of time of a CPU. */
+struct wire_off_repetition {
+	uint32_t turn;
+	uint16_t repetition;
+	uint16_t place;
+	uint16_t cpu;
+	uint64_t ns;
+	uint64_t points;
+	uint64_t disabled;
+	uint64_t handler;
+	uint64_t user;
+	uint64_t unknown;
+};
+
+/* off_group - Stretches that ended with the same callers, the innermost first. */
+struct wire_off_group {
+	uint32_t turn;
+	uint16_t group;
+	uint8_t why;
+	uint64_t stretches;
+	uint64_t lasting;
+	uint64_t points;
+	uint64_t seen_ns;
+	uint64_t longest_ns;
+	struct wire_list callers;
+};
+
+/* off_longest - One of the longest stretches with interrupts or preemption disabled. */
+struct wire_off_longest {
+	uint32_t turn;
+	uint64_t at_ns;
+	uint16_t cpu;
+	uint32_t pid;
+	struct wire_bytes comm;
+	uint64_t seen_ns;
+	uint64_t points;
+	uint16_t group;
+};
+
+/* off_stretches - Stretches of all CPUs; `data`: a block off_stretches. */
+struct wire_off_stretches {
+	uint32_t turn;
+	uint16_t count;
+	uint64_t first;
+	struct wire_bytes data;
+};
+
 /* repetition_counts - What the counters counted in a repetition, in the order of the command
  * counters. */
 struct wire_repetition_counts {
@@ -884,6 +961,7 @@ union wire_command {
 	struct wire_bench_memory bench_memory;
 	struct wire_bench_clock bench_clock;
 	struct wire_bench_command bench_command;
+	struct wire_bench_off bench_off;
 	struct wire_accounting accounting;
 	struct wire_run run;
 	struct wire_hits hits;
@@ -925,6 +1003,7 @@ enum wire_block {
 	BLOCK_WAITS,
 	BLOCK_EXECUTIONS,
 	BLOCK_EXECUTION_COUNTS,
+	BLOCK_OFF_STRETCHES,
 };
 
 #endif

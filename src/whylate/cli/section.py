@@ -16,6 +16,7 @@ from whylate.cli.run_options import RunOptions, counters_option, make_runs, run_
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import Section
+from whylate.run.errors import RequestError
 from whylate.run.workloads.section import parse_place
 from whylate.wire.constants import MOST_ONE_IN
 
@@ -33,6 +34,8 @@ _recording = option_under(Heading.RECORDING)
        "'kmem_*', or FILE:PATTERN.")  # fmt: skip
 @_what("--for", "duration_ns", type=DURATION, default="20s", show_default=True,
        help="How long to measure.")  # fmt: skip
+@_what("--every", "period_ns", type=DURATION, metavar="TIME",
+       help="With irqs-off or preempt-off: how often to sample.  [default: 53us]")  # fmt: skip
 @_what("--comm", metavar="NAME", help="Executions in threads of this name alone.")
 @_what("--pid", type=int, metavar="N",
        help="Executions in this process alone. FILE is looked up in its root.")  # fmt: skip
@@ -70,6 +73,7 @@ def command(
     section: str,
     listed: bool,
     duration_ns: int,
+    period_ns: int | None,
     comm: str | None,
     pid: int | None,
     requirements: tuple[str, ...],
@@ -97,6 +101,8 @@ def command(
       whylate section ./libfoo.so:decode_frame
       whylate section ./player:whylate:frame
 
+    irqs-off and preempt-off sample for how long interrupts, or preemption, are disabled.
+
     A beginning ends with the next end of the same thread. `by cpu` pairs them on one CPU, `by
     ARGUMENT` by an argument of both tracepoints, like the address of a request.
 
@@ -118,6 +124,13 @@ def command(
     Every execution is accounted for: entries = returned + in flight + left + refused. BOARD is as
     for whylate measure.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
+    if section in ("irqs-off", "preempt-off"):
+        from whylate.cli.section_off import sample_off
+
+        sample_off(section, duration_ns, period_ns, options)
+        return
+    if period_ns is not None:
+        raise RequestError("--every is for irqs-off and preempt-off")
     if listed:
         from whylate.cli.section_list import list_section
 

@@ -37,6 +37,7 @@ from whylate.recording.store import journal as journal_file
 from whylate.recording.store.journal import OPENING, Closing, Opening, read_batches, read_journal
 from whylate.recording.store.repetitions import write_repetitions
 from whylate.recording.store.samples import NAME, NAME_OF_LONGER, SamplesWriter, samples_writer
+from whylate.recording.store.stretches import write_stretches
 from whylate.recording.waits import WaitReport
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.wire.frame import FrameCounts
@@ -67,6 +68,8 @@ def finish(directory: Path) -> Manifest:
         if decoder.repetitions is not None:
             assembler = decoder.repetitions
             write_repetitions(directory, assembler.workload, assembler.repetitions())
+            if (stretches := assembler.stretches()) is not None:
+                write_stretches(directory, stretches)
         manifest = _manifest(directory, decoder, counts)
         text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
         write_whole(directory / MANIFEST, text + b"\n")

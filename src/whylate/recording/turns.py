@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from whylate.recording.bounds import Count, Small, TimeNs, Turn
+from whylate.recording.off import OffReport
 
 
 class Backing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,3 +60,5 @@ class TurnReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     #: Of a command: whether more was written than was kept, and how many bytes were.
     output_cut: bool = False
     output_bytes: Count = 0
+    #: Of interrupts or preemption disabled.
+    off: OffReport | None = None

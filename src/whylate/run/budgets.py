@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from whylate.probe.budget import MIB, Budget
 from whylate.recording.plan import RunPlan
-from whylate.wire.constants import KEPT_OUTPUT
 
 #: Bytes of an activation with its stages and its thread, most of which take a tenth of that.
 ACTIVATION_BYTES = 64
@@ -52,6 +51,6 @@ def measuring_budget(plan: RunPlan) -> Budget:
             plan.benchmark.points[index].rows * plan.benchmark.repetitions + 8
             for index in plan.benchmark.order
         )
-        size += rows * REPETITION_BYTES + len(plan.benchmark.order) * KEPT_OUTPUT
+        size += rows * REPETITION_BYTES + len(plan.benchmark.order) * plan.benchmark.turn_bytes
         frames += 16 * rows + TURN_FRAMES * len(plan.benchmark.order)
     return Budget("measured", size, frames, float("inf"))

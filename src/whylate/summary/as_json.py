@@ -50,6 +50,9 @@ def benchmark_json(summary: BenchmarkSummary) -> dict[str, Any]:
     verdict = "pass" if summary.trust.verdict == "ok" else "no verdict"
     document = _head("whylate-benchmark", verdict, summary)
     document["points"] = [_point(point, summary.counts_per) for point in summary.points]
+    if summary.off is None:
+        # It says nothing of other workloads.
+        del document["off"]
     return {key: value for key, value in document.items() if key not in _SHOWN}
 
 

@@ -103,6 +103,14 @@ MOST_CONDITIONS = 4
 MOST_EXECUTION_COUNTS = 4
 #: Of so many executions of a section at most one is drawn.
 MOST_ONE_IN = 16_777_216
+#: The shortest period of sampling: the kernel's timer for it has no shorter one.
+SHORTEST_SAMPLING_NS = 10_000
+#: The longest period of sampling.
+LONGEST_SAMPLING_NS = 10_000_000
+#: Groups of samples with interrupts or preemption disabled that have the same callers.
+MOST_OFF_GROUPS = 1_024
+#: Longest stretches with interrupts or preemption disabled that are sent with their callers.
+MOST_OFF_LONGEST = 64
 #: A stage of an activation that was not seen.
 NOT_SEEN = -2_147_483_648
 
@@ -168,6 +176,22 @@ class SectionHook(IntEnum):
     UPROBE = 4
     KPROBE_EVENT = 5
     TRACE_EVENT = 6
+
+
+class OffWhat(IntEnum):
+    """What is disabled in a stretch: interrupts, or preemption."""
+
+    INTERRUPTS = 0
+    PREEMPTION = 1
+
+
+class OffClass(IntEnum):
+    """What a sample shows: disabled, by a thread or by a handler; or that it came late."""
+
+    DISABLED = 0
+    HANDLER = 1
+    USER = 2
+    UNKNOWN = 3
 
 
 class SectionGroups(IntEnum):
@@ -487,6 +511,14 @@ BLOCKS = {
         "plain",
     ),
     "execution_counts": (
+        "plain",
+        "plain",
+        "plain",
+        "plain",
+        "plain",
+    ),
+    "off_stretches": (
+        "step",
         "plain",
         "plain",
         "plain",

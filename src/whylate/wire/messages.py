@@ -303,6 +303,29 @@ class BenchCommand(Message, kind=18, ranges={"turn": (0, 200_000)}):
 
 
 @dataclass(frozen=True, slots=True)
+class BenchOff(
+    Message,
+    kind=24,
+    ranges={
+        "turn": (0, 200_000),
+        "what": (0, 1),
+        "period_ns": (10_000, 10_000_000),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+        "cpus": (0, 8_191),
+    },
+):
+    """Sample for how long interrupts or preemption are disabled: answered by off_cpu and more."""
+
+    turn: U32
+    what: U8
+    period_ns: U64
+    block_ns: U64
+    repetitions: U16
+    cpus: ListU16
+
+
+@dataclass(frozen=True, slots=True)
 class Accounting(Message, kind=19):
     """End of the benchmarks: answered by result, then done."""
 
@@ -1189,6 +1212,122 @@ class CommandOutput(Message, kind=97):
 
 
 @dataclass(frozen=True, slots=True)
+class OffCpu(
+    Message,
+    kind=140,
+    ranges={
+        "cpu": (0, 8_191),
+        "samples": (0, 9_223_372_036_854_775_807),
+        "lost": (0, 9_223_372_036_854_775_807),
+        "usual_ns": (0, 4_611_686_018_427_387_903),
+        "limit_ns": (0, 4_611_686_018_427_387_903),
+        "without_ns": (0, 4_611_686_018_427_387_903),
+        "with_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """How a CPU was sampled, over the whole turn."""
+
+    turn: U32
+    place: U16
+    cpu: U16
+    samples: U64
+    lost: U64
+    usual_ns: U64
+    limit_ns: U64
+    without_ns: U64
+    with_ns: U64
+
+
+@dataclass(frozen=True, slots=True)
+class OffRepetition(
+    Message,
+    kind=141,
+    ranges={
+        "cpu": (0, 8_191),
+        "ns": (0, 9_223_372_036_854_775_807),
+        "points": (0, 9_223_372_036_854_775_807),
+        "disabled": (0, 9_223_372_036_854_775_807),
+        "handler": (0, 9_223_372_036_854_775_807),
+        "user": (0, 9_223_372_036_854_775_807),
+        "unknown": (0, 9_223_372_036_854_775_807),
+    },
+):
+    """What the points of the sampling grid showed in a block of time of a CPU."""
+
+    turn: U32
+    repetition: U16
+    place: U16
+    cpu: U16
+    ns: U64
+    points: U64
+    disabled: U64
+    handler: U64
+    user: U64
+    unknown: U64
+
+
+@dataclass(frozen=True, slots=True)
+class OffGroup(
+    Message,
+    kind=142,
+    ranges={
+        "group": (0, 1_024),
+        "why": (0, 3),
+        "stretches": (0, 9_223_372_036_854_775_807),
+        "lasting": (0, 9_223_372_036_854_775_807),
+        "points": (0, 9_223_372_036_854_775_807),
+        "seen_ns": (0, 4_611_686_018_427_387_903),
+        "longest_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """Stretches that ended with the same callers, the innermost first."""
+
+    turn: U32
+    group: U16
+    why: U8
+    stretches: U64
+    lasting: U64
+    points: U64
+    seen_ns: U64
+    longest_ns: U64
+    callers: ListText
+
+
+@dataclass(frozen=True, slots=True)
+class OffLongest(
+    Message,
+    kind=143,
+    ranges={
+        "at_ns": (0, 4_611_686_018_427_387_903),
+        "cpu": (0, 8_191),
+        "seen_ns": (0, 4_611_686_018_427_387_903),
+        "points": (0, 9_223_372_036_854_775_807),
+        "group": (0, 1_024),
+    },
+):
+    """One of the longest stretches with interrupts or preemption disabled."""
+
+    turn: U32
+    at_ns: U64
+    cpu: U16
+    pid: U32
+    comm: Text
+    seen_ns: U64
+    points: U64
+    group: U16
+
+
+@dataclass(frozen=True, slots=True)
+class OffStretches(Message, kind=144, ranges={"first": (0, 9_223_372_036_854_775_807)}):
+    """Stretches of all CPUs; `data`: a block off_stretches."""
+
+    turn: U32
+    count: U16
+    first: U64
+    data: Blob
+
+
+@dataclass(frozen=True, slots=True)
 class RepetitionCounts(Message, kind=98, ranges={"values": (0, 9_223_372_036_854_775_807)}):
     """What the counters counted in a repetition, in the order of the command counters."""
 
@@ -1283,6 +1422,7 @@ MESSAGES: dict[int, type[Message]] = {
         BenchMemory,
         BenchClock,
         BenchCommand,
+        BenchOff,
         Accounting,
         Run,
         Hits,
@@ -1343,6 +1483,11 @@ MESSAGES: dict[int, type[Message]] = {
         ClockRepetition,
         CommandRepetition,
         CommandOutput,
+        OffCpu,
+        OffRepetition,
+        OffGroup,
+        OffLongest,
+        OffStretches,
         RepetitionCounts,
         BenchFailed,
         CpuEvents,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 14573f350c4baaf054e6a2341d8b3488928ccfd21eb10eff9684f94835b2726e */
+/* sources: sha256 b3d4a9b5b2592d24c66a28ca4da7559dec4cf167c96d17a26c7aaf90ab42dca8 */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H

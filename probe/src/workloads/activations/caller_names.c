@@ -38,10 +38,16 @@ static int compare(const void *first, const void *second)
 
 void caller_names_resolve(struct caller_names *names)
 {
+	size_t count = 0;
+
 	/* The kernel's symbols are read to the last. */
 	if (!names->count)
 		return;
 	qsort(names->symbols, names->count, sizeof(*names->symbols), compare);
+	for (size_t i = 0; i < names->count; i++)
+		if (!count || names->symbols[i].address != names->symbols[count - 1].address)
+			names->symbols[count++] = names->symbols[i];
+	names->count = count;
 	kallsyms_resolve(names->symbols, names->count);
 }
 
@@ -64,14 +70,27 @@ void caller_names_resolve_user(struct caller_names *names, const struct user_fil
 	free(places);
 }
 
-const char *caller_name(const struct caller_names *names, uint64_t address)
+static const struct symbol *find(const struct caller_names *names, uint64_t address)
 {
 	const struct symbol wanted = {.address = address};
-	const struct symbol *symbol = names->count ? bsearch(&wanted, names->symbols, names->count,
-							     sizeof(*names->symbols), compare)
-						   : NULL;
+
+	return names->count ? bsearch(&wanted, names->symbols, names->count,
+				      sizeof(*names->symbols), compare)
+			    : NULL;
+}
+
+const char *caller_name(const struct caller_names *names, uint64_t address)
+{
+	const struct symbol *symbol = find(names, address);
 
 	return symbol ? symbol->name : "";
+}
+
+uint64_t caller_start(const struct caller_names *names, uint64_t address)
+{
+	const struct symbol *symbol = find(names, address);
+
+	return symbol ? symbol->start : 0;
 }
 
 struct wire_list caller_names_list(const struct caller_names *names, const uint64_t *callers,

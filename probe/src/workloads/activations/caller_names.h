@@ -35,6 +35,9 @@ void caller_names_resolve_user(struct caller_names *names, const struct user_fil
 /* caller_name - return the name of an address; empty where it is not known */
 const char *caller_name(const struct caller_names *names, uint64_t address);
 
+/* caller_start - return where the function of an address begins; 0 where that is not known */
+uint64_t caller_start(const struct caller_names *names, uint64_t address);
+
 /* caller_names_list - the names of callers up to the first 0, as many as there is room for */
 struct wire_list caller_names_list(const struct caller_names *names, const uint64_t *callers,
 				   size_t most, uint8_t *room, size_t size);

@@ -10,6 +10,7 @@ from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.clock import Clock, ClockAssembler
 from whylate.recording.workloads.command import Command, CommandAssembler
 from whylate.recording.workloads.memory import Memory, MemoryAssembler
+from whylate.recording.workloads.off import Off, OffAssembler
 from whylate.recording.workloads.section import Section
 from whylate.recording.workloads.switch import Switch, SwitchAssembler
 from whylate.recording.workloads.wakeup import Wakeup
@@ -17,7 +18,7 @@ from whylate.wire.messages import BenchFailed, RepetitionCounts
 
 #: Registration: a new workload is one more member.
 Activations = Wakeup | App | Section
-Benchmark = Switch | Memory | Clock | Command
+Benchmark = Switch | Memory | Clock | Command | Off
 Workload = Activations | Benchmark
 
 ACTIVATIONS: tuple[type[Activations], ...] = get_args(Activations)
@@ -28,6 +29,7 @@ _ASSEMBLERS: dict[type[BenchmarkWorkload], type[RepetitionAssembler]] = {
     Memory: MemoryAssembler,
     Clock: ClockAssembler,
     Command: CommandAssembler,
+    Off: OffAssembler,
 }
 #: The messages that have a repetition.
 ROWS = tuple(assembler.row for assembler in _ASSEMBLERS.values())

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
+from whylate.recording.off import Stretches
 from whylate.recording.repetitions import PLACE, Repetitions
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.benchmarks import (
@@ -105,6 +106,10 @@ class RepetitionAssembler:
 
     def values(self) -> Mapping[int, float] | None:
         """Return the number found in each turn; None where the benchmark has none."""
+        return None
+
+    def stretches(self) -> Stretches | None:
+        """Return the stretches that were sampled; None where the benchmark has none."""
         return None
 
     def repetitions(self) -> Repetitions:

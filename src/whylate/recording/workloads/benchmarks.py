@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from whylate.recording.bounds import BlockNs, Count, Repetition, Small
+from whylate.wire.constants import KEPT_OUTPUT
 
 
 class CounterPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -107,6 +108,11 @@ class BenchmarkWorkload(
     def allow_idle_states(self) -> bool:
         """Idle states are not held."""
         return True
+
+    @property
+    def turn_bytes(self) -> int:
+        """Bytes that a turn may send beside its repetitions."""
+        return KEPT_OUTPUT
 
     @property
     def priority(self) -> int:

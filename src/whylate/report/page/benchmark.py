@@ -7,6 +7,7 @@ from pathlib import Path
 from whylate import __version__
 from whylate.recording.manifest import Manifest
 from whylate.report.page import rows as page
+from whylate.report.page.off import off_tables
 from whylate.report.page.render import render_page, write
 from whylate.report.plots.sweeps import Side, sweep_charts
 from whylate.report.terminal.benchmark import subject, table_columns
@@ -35,6 +36,7 @@ def render_benchmark(summary: BenchmarkSummary, manifest: Manifest) -> str:
         notes=[plain(note, 400) for note in summary.notes],
         findings=[plain(f"{finding.text}.", 600) for finding in summary.findings],
         models=[plain(line, 400) for line in summary.models],
+        off=off_tables(summary.off) if summary.off is not None else None,
         loads=page.load_rows(summary.loads),
         **page.board_rows(manifest),
         whylate=f"whylate {__version__}",

@@ -9,7 +9,7 @@ from rich.console import Console, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from whylate.quantities import format_estimate
+from whylate.quantities import format_estimate, format_span_ns
 from whylate.report.sentences import hit_lines
 from whylate.report.terminal.lines import (
     board_line,
@@ -20,6 +20,7 @@ from whylate.report.terminal.lines import (
     trust_lines,
     widest_table,
 )
+from whylate.report.terminal.off import print_off
 from whylate.summary.benchmarks.model import BenchmarkSummary, Measured
 from whylate.text import plain
 
@@ -36,7 +37,10 @@ def print_benchmark(
     for load in summary.loads:
         console.print(load_line(load))
     console.print()
-    console.print(widest_table(lambda one_line: _table(summary, one_line=one_line), console))
+    if summary.off is not None:
+        print_off(summary.off, console)
+    else:
+        console.print(widest_table(lambda one_line: _table(summary, one_line=one_line), console))
     for line in _below(summary):
         console.print(line)
     print_report_path(report_path, console)
@@ -90,6 +94,10 @@ def print_findings(summary: BenchmarkSummary, console: Console) -> None:
 
 def subject(summary: BenchmarkSummary) -> str:
     """Return what was measured, in one line."""
+    if summary.off is not None:
+        sampled = f"sampled for {format_span_ns(summary.off.sampled_ns)}"
+        virtual = ["in virtual time"] if summary.virtual_time else []
+        return " · ".join([summary.off.what, sampled, *virtual])
     rounds = f"{summary.rounds} round{'' if summary.rounds == 1 else 's'}"
     each = f" of {summary.repetitions} repetitions" if summary.repetitions > 1 else ""
     parts = [summary.workload, plain(summary.common, 120)]

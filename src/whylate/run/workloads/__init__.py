@@ -8,6 +8,7 @@ from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.clock import Clock
 from whylate.recording.workloads.command import Command
 from whylate.recording.workloads.memory import Memory
+from whylate.recording.workloads.off import Off
 from whylate.recording.workloads.section import Section
 from whylate.recording.workloads.switch import Switch
 from whylate.recording.workloads.wakeup import Wakeup
@@ -15,6 +16,7 @@ from whylate.run.workloads.app import AppRules
 from whylate.run.workloads.clock import ClockRules
 from whylate.run.workloads.command import CommandRules
 from whylate.run.workloads.memory import MemoryRules
+from whylate.run.workloads.off import OffRules
 from whylate.run.workloads.rules import ActivationRules, BenchmarkRules, WorkloadRules
 from whylate.run.workloads.section import SectionRules
 from whylate.run.workloads.switch import SwitchRules
@@ -31,6 +33,7 @@ _BENCHMARKS: dict[type[BenchmarkWorkload], BenchmarkRules] = {
     Memory: MemoryRules(),
     Clock: ClockRules(),
     Command: CommandRules(),
+    Off: OffRules(),
 }
 
 _TABLES = (

@@ -10,6 +10,7 @@ import msgspec
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.point_names import series_names
 from whylate.summary.model import Caution, RecordingSummary
+from whylate.summary.off import OffFigures
 
 #: What was counted or read at a point.
 Fact = int | float | str | bool | None
@@ -136,6 +137,7 @@ class Remarks(TypedDict, total=False):
     curves: list[Curve]
     findings: list[Finding]
     warnings: list[Caution]
+    off: OffFigures
 
 
 class BenchmarkSummary(RecordingSummary, frozen=True, kw_only=True):
@@ -157,6 +159,8 @@ class BenchmarkSummary(RecordingSummary, frozen=True, kw_only=True):
     networks: Sequence[NetworkFigures] = ()
     models: Sequence[str] = ()
     curves: Sequence[Curve] = ()
+    #: Of interrupts or preemption disabled.
+    off: OffFigures | None = None
     #: The kernel's own.
     clock_source: str | None = None
 

@@ -71,6 +71,9 @@ class BenchmarkSummarizer:
     kinds: ClassVar[Mapping[str, FigureKind]]
     #: Columns that are above zero in every valid repetition.
     positive: ClassVar[tuple[str, ...]] = ()
+    #: Of what intervals are; and whether that is rounds, of which there must be some.
+    interval_note: ClassVar[str] = INTERVAL_NOTE
+    by_rounds: ClassVar[bool] = True
     #: Whether it can predict more threads than were measured.
     can_predict: ClassVar[bool] = False
 
@@ -142,7 +145,7 @@ class BenchmarkSummarizer:
         measured = [point for point in points if not point.refused]
         remarks = self.remarks(points, measured)
         remarks["warnings"] = [
-            *_few_rounds(measured),
+            *(_few_rounds(measured) if self.by_rounds else []),
             *remarks.get("warnings", []),
             *board_cautions(manifest),
             *_coarse_clock(manifest),
@@ -157,7 +160,7 @@ class BenchmarkSummarizer:
             repetitions=plan.repetitions,
             trust=self._trust(points),
             points=points,
-            interval_note=INTERVAL_NOTE,
+            interval_note=self.interval_note,
             counts_per=self.counts_per,
             clock_source=clock_source(manifest),
         )

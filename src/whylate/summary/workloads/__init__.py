@@ -11,12 +11,14 @@ from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.clock import Clock
 from whylate.recording.workloads.command import Command
 from whylate.recording.workloads.memory import Memory
+from whylate.recording.workloads.off import Off
 from whylate.recording.workloads.switch import Switch
 from whylate.summary.benchmarks.model import BenchmarkSummary
 from whylate.summary.benchmarks.summarizer import BenchmarkSummarizer
 from whylate.summary.workloads.clock import ClockSummarizer
 from whylate.summary.workloads.command import CommandSummarizer
 from whylate.summary.workloads.memory import MemorySummarizer
+from whylate.summary.workloads.off import OffSummarizer
 from whylate.summary.workloads.switch import SwitchSummarizer
 
 #: Registration: a new benchmark is one more entry.
@@ -25,6 +27,7 @@ SUMMARIZERS: dict[type[BenchmarkWorkload], type[BenchmarkSummarizer]] = {
     Memory: MemorySummarizer,
     Clock: ClockSummarizer,
     Command: CommandSummarizer,
+    Off: OffSummarizer,
 }
 
 

@@ -1,0 +1,119 @@
+"""Times in which interrupts or preemption were disabled, as samples saw them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from whylate.recording.bounds import Count, Cpu, Small, TimeNs
+from whylate.recording.sections import MOST_PATH_CALLERS
+from whylate.wire.constants import MOST_OFF_GROUPS, MOST_OFF_LONGEST, OffClass
+
+#: What samples show, by the number that the probe sends.
+ClassName = Literal["disabled", "handler", "user", "unknown"]
+CLASSES: dict[int, ClassName] = {
+    OffClass.DISABLED: "disabled",
+    OffClass.HANDLER: "handler",
+    OffClass.USER: "user",
+    OffClass.UNKNOWN: "unknown",
+}
+#: Two an octave, to beyond the longest turn.
+MOST_BINS = 60
+#: What shows that it was disabled.
+SHOWN = ("disabled", "handler")
+#: The columns of stretches.parquet.
+STRETCH_COLUMNS = ("turn", "at_ns", "seen_ns", "points", "cpu", "pid", "group")
+
+
+class OffCpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a CPU was sampled. lost: samples without room.
+
+    usual_ns: the median lateness of a sample; limit_ns: above it one is late. without_ns, with_ns:
+    a piece of work without samples and with them; 0: not measured.
+    """
+
+    cpu: Cpu
+    samples: Count
+    lost: Count
+    usual_ns: TimeNs
+    limit_ns: TimeNs
+    without_ns: TimeNs
+    with_ns: TimeNs
+
+
+class OffGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Stretches that ended with the same callers, the innermost first; no callers: all others.
+
+    stretches: those that any point of the grid lay in. lasting: those that were seen for a period
+    or more; seen_ns: of these, together; longest_ns: of the longest. points: of the grid.
+    """
+
+    group: Small
+    why: ClassName
+    stretches: Count
+    lasting: Count
+    points: Count
+    seen_ns: TimeNs
+    longest_ns: TimeNs
+    callers: Annotated[list[str], Meta(max_length=MOST_PATH_CALLERS)]
+
+
+class OffStretch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One of the longest. at_ns: when it was seen to end, since the start of its turn."""
+
+    at_ns: TimeNs
+    cpu: Cpu
+    pid: Count
+    comm: str
+    seen_ns: TimeNs
+    points: Count
+    group: Small
+
+
+class OffBin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Stretches that were seen for low_ns or more, and less than high_ns."""
+
+    low_ns: TimeNs
+    high_ns: TimeNs
+    count: Count
+
+
+class OffReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the samples of a turn showed."""
+
+    cpus: list[OffCpu] = []
+    groups: Annotated[list[OffGroup], Meta(max_length=MOST_OFF_GROUPS)] = []
+    longest: Annotated[list[OffStretch], Meta(max_length=MOST_OFF_LONGEST)] = []
+    #: Of those that were seen for a period or more: two bins an octave, from the period on.
+    bins: Annotated[list[OffBin], Meta(max_length=MOST_BINS)] = []
+
+
+def bin_stretches(seen_ns: NDArray[np.int64], period_ns: int) -> list[OffBin]:
+    """Return how many stretches lasted how long, of those of a period or more."""
+    edges = np.round(period_ns * 2.0 ** (np.arange(MOST_BINS + 1) / 2)).astype(np.int64)
+    edges = edges[: int(np.searchsorted(edges, int(seen_ns.max(initial=0)), "right")) + 1]
+    counts: NDArray[Any] = np.empty(0, np.int64)
+    if edges.size > 1:
+        counts, _ = np.histogram(np.minimum(seen_ns, edges[-1] - 1), edges)
+    return [
+        OffBin(int(low), int(high), int(count))
+        for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """All stretches of a recording; columns: STRETCH_COLUMNS, int64, shape (n,)."""
+
+    columns: Mapping[str, NDArray[np.int64]]
+
+    @property
+    def n(self) -> int:
+        """The number of stretches."""
+        return len(self.columns["turn"])

@@ -1,0 +1,183 @@
+"""The workload `off`: for how long interrupts or preemption are disabled, by samples."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from whylate.recording.bounds import Cpu
+from whylate.recording.off import (
+    CLASSES,
+    SHOWN,
+    STRETCH_COLUMNS,
+    OffCpu,
+    OffGroup,
+    OffReport,
+    OffStretch,
+    Stretches,
+    bin_stretches,
+)
+from whylate.recording.sections import MOST_PATH_CALLERS
+from whylate.recording.turns import TurnReport
+from whylate.recording.workloads.assembler import RepetitionAssembler
+from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
+from whylate.text import shown
+from whylate.wire.blocks import decode_numbers, decode_rows
+from whylate.wire.codec import WireError
+from whylate.wire.constants import (
+    LONGEST_SAMPLING_NS,
+    MOST_OFF_GROUPS,
+    MOST_OFF_LONGEST,
+    SHORTEST_SAMPLING_NS,
+)
+from whylate.wire.messages import (
+    OffCpu as OffCpuMessage,
+)
+from whylate.wire.messages import (
+    OffGroup as OffGroupMessage,
+)
+from whylate.wire.messages import (
+    OffLongest,
+    OffRepetition,
+    OffStretches,
+)
+
+What = Literal["irqs-off", "preempt-off"]
+#: In the order of their numbers on the wire (schema/wire.toml).
+WHATS: tuple[What, ...] = get_args(What)
+SamplingNs = Annotated[int, Meta(ge=SHORTEST_SAMPLING_NS, le=LONGEST_SAMPLING_NS)]
+#: More stretches are not kept of a turn (probe/src/workloads/off.c).
+_MOST_STRETCHES = 1 << 20
+#: Of a group with its callers; of a stretch, which mostly has half of that.
+_GROUP_BYTES, _STRETCH_BYTES = 4096, 32
+#: Longer names of functions and threads are cut.
+_NAME, _COMM = 128, 16
+
+
+class OffPoint(BenchmarkPoint, frozen=True):
+    """What is disabled, and how often that is sampled."""
+
+    what: What
+    period_ns: SamplingNs = 53_000
+    cpus: tuple[Cpu, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What is disabled."""
+        return self.what
+
+    @property
+    def used_cpus(self) -> tuple[int, ...]:
+        """The CPUs that are sampled."""
+        return self.cpus
+
+    @property
+    def rows(self) -> int:
+        """One of each CPU."""
+        return len(self.cpus)
+
+
+class Off(BenchmarkWorkload, frozen=True, kw_only=True, tag="off"):
+    """Times in which interrupts or preemption are disabled; a repetition is a block of time."""
+
+    columns: ClassVar[tuple[str, ...]] = (
+        "cpu", "ns", "points", "disabled", "handler", "user", "unknown"
+    )  # fmt: skip
+
+    points: list[OffPoint]
+
+    @property
+    def turn_bytes(self) -> int:
+        """Bytes of the groups and of all stretches, where every sample is one."""
+        samples = max(
+            len(point.cpus) * self.repetitions * (self.block_ns // point.period_ns + 1)
+            for point in self.points
+        )
+        return MOST_OFF_GROUPS * _GROUP_BYTES + min(samples, _MOST_STRETCHES) * _STRETCH_BYTES
+
+
+class OffAssembler(RepetitionAssembler):
+    """Builds rows of blocks of time, one for each CPU, and the stretches."""
+
+    row = OffRepetition
+    details = (OffCpuMessage, OffGroupMessage, OffLongest, OffStretches)
+
+    def __init__(self, workload: BenchmarkWorkload) -> None:
+        super().__init__(workload)
+        self._tables: list[np.ndarray[Any, np.dtype[np.int64]]] = []
+        self._counts: dict[int, int] = {}  # type: ignore[assignment]
+
+    def place(self, message: OffRepetition) -> tuple[int, int]:
+        """Return the block, and the CPU's place."""
+        return message.repetition, message.place
+
+    def add_detail(self, message: Any) -> None:
+        """Add what is known of a CPU, a group, one of the longest stretches, or stretches."""
+        if isinstance(message, OffStretches):
+            self._add_stretches(message)
+            return
+        off = self.reported(message.turn).off or OffReport()
+        try:
+            self.report(message.turn, off=self._with(off, message))
+        except msgspec.ValidationError as error:
+            raise WireError(f"samples of what is disabled: {error}") from None
+
+    def _with(self, off: OffReport, message: Any) -> OffReport:
+        match message:
+            case OffCpuMessage():
+                cpus = self.point(message.turn).used_cpus
+                if len(off.cpus) >= len(cpus) or message.cpu != cpus[len(off.cpus)]:
+                    raise WireError("samples of a CPU that was not planned, or came before")
+                cpu = _converted(message, OffCpu)
+                return msgspec.structs.replace(off, cpus=[*off.cpus, cpu])
+            case OffGroupMessage():
+                if message.group != len(off.groups) or len(off.groups) >= MOST_OFF_GROUPS:
+                    raise WireError("a group of stretches that is none, or came before")
+                callers = [shown(name, _NAME) for name in message.callers[:MOST_PATH_CALLERS]]
+                group = _converted(message, OffGroup, why=CLASSES[message.why], callers=callers)
+                return msgspec.structs.replace(off, groups=[*off.groups, group])
+            case OffLongest():
+                if len(off.longest) >= MOST_OFF_LONGEST or message.group >= len(off.groups):
+                    raise WireError("more of the longest stretches than are kept, or of no group")
+                stretch = _converted(message, OffStretch, comm=shown(message.comm, _COMM))
+                return msgspec.structs.replace(off, longest=[*off.longest, stretch])
+        raise WireError("a message of another benchmark")
+
+    def _add_stretches(self, message: OffStretches) -> None:
+        count = self._counts.get(message.turn, 0)
+        if message.first != count or count + message.count > _MOST_STRETCHES:
+            raise WireError("stretches that came before, or more than are kept")
+        table = decode_rows(decode_numbers(message.data), message.count, "off_stretches")
+        if (table < 0).any():
+            raise WireError("a stretch that cannot have been")
+        self._counts[message.turn] = count + message.count
+        self._tables.append(np.insert(table, 0, message.turn, axis=1))
+
+    def reports(self) -> list[TurnReport]:
+        """Return the report of each turn, with its stretches in bins."""
+        stretches = self.stretches().columns
+        reports = []
+        for report in super().reports():
+            off, point = report.off, self.point(report.turn)
+            if off is not None and isinstance(point, OffPoint):
+                shown = [group.group for group in off.groups if group.why in SHOWN]
+                own = (stretches["turn"] == report.turn) & np.isin(stretches["group"], shown)
+                bins = bin_stretches(stretches["seen_ns"][own], point.period_ns)
+                off = msgspec.structs.replace(off, bins=bins)
+            reports.append(msgspec.structs.replace(report, off=off))
+        return reports
+
+    def stretches(self) -> Stretches:
+        """Return all stretches, in the order of their turns."""
+        empty = np.empty((0, len(STRETCH_COLUMNS)), np.int64)
+        table = np.concatenate([empty, *self._tables])
+        return Stretches({name: table[:, i] for i, name in enumerate(STRETCH_COLUMNS)})
+
+
+def _converted(message: Any, kind: Any, **changes: object) -> Any:
+    """Return the fields of a message as a struct of the manifest."""
+    fields = {name: getattr(message, name, None) for name in kind.__struct_fields__}
+    return msgspec.convert({**fields, **changes}, kind)

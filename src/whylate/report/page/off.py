@@ -1,0 +1,48 @@
+"""For how long interrupts or preemption are disabled, as tables of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whylate.report.off import (
+    BIN_COLUMNS,
+    MARK_COLUMNS,
+    bin_rows,
+    line_columns,
+    line_rows,
+    mark_rows,
+    off_headline,
+)
+from whylate.summary.off import OffFigures
+
+#: Rows of the tables; all callers are in each.
+_MOST_LINES, _MOST_MARKS, _CALLERS = 40, 20, 24
+
+
+@dataclass(frozen=True)
+class OffTable:
+    """A table. numbers: how many of its columns are."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, ...]]
+    numbers: int
+
+
+@dataclass(frozen=True)
+class OffTables:
+    """The headline, and the tables that have rows."""
+
+    headline: str
+    tables: Sequence[OffTable]
+
+
+def off_tables(off: OffFigures) -> OffTables:
+    """Return what the page shows of a recording."""
+    tables = (
+        OffTable("Who ended it", line_columns(off), line_rows(off, _MOST_LINES, _CALLERS), 4),
+        OffTable("High-water marks", MARK_COLUMNS, mark_rows(off, _MOST_MARKS, _CALLERS), 3),
+        OffTable("How long", BIN_COLUMNS, bin_rows(off), 2),
+    )
+    return OffTables(off_headline(off), [table for table in tables if table.rows])

@@ -1,0 +1,293 @@
+"""Stretches with interrupts or preemption disabled: how long, when, and who ended them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from whylate.quantities import format_count, format_percent, format_short_ns
+from whylate.recording.off import SHOWN, OffBin, OffCpu, OffGroup, OffReport, OffStretch
+from whylate.recording.repetitions import Repetitions
+from whylate.recording.sections import MOST_PATH_CALLERS
+from whylate.stats.sampled_share import SampledShare, estimate_share
+from whylate.summary.model import Caution
+
+#: A function's name ends with where in it: "+0x12", and its module.
+_OFFSET = "+0x"
+#: Of a CPU that sampling takes without a warning.
+MOST_SHARE = 0.15
+
+
+class OffLine(msgspec.Struct, frozen=True):
+    """Stretches that one function ended, with the same callers.
+
+    share: of all points at which it was disabled. total_ns: points of the grid times the period.
+    lasting: stretches that were seen for a period or more; longest_ns: the least that the longest
+    of all took.
+    """
+
+    why: str
+    callers: list[str]
+    points: int
+    share: float
+    total_ns: int
+    lasting: int
+    longest_ns: int
+
+
+class OffMark(msgspec.Struct, frozen=True):
+    """A high-water mark: it lasted at least low_ns and less than high_ns."""
+
+    at_ns: int
+    cpu: int
+    pid: int
+    comm: str
+    low_ns: int
+    high_ns: int
+    why: str
+    callers: list[str]
+
+
+class OffFigures(msgspec.Struct, frozen=True):
+    """What samples showed. sampled_ns: how long, each CPU.
+
+    per_second_ns: disabled in a second of a CPU; low_ns, high_ns: its 95 % interval. not_known:
+    samples that were late for another reason.
+    """
+
+    what: str
+    period_ns: int
+    sampled_ns: int
+    per_second_ns: float
+    low_ns: float
+    high_ns: float
+    lasting: int
+    bins: list[OffBin]
+    lines: list[OffLine]
+    longest: list[OffMark]
+    not_known: dict[str, int]
+    share_of_cpu: float | None
+    cpus: list[OffCpu]
+    notes: list[str] = []
+    warnings: list[Caution] = []
+
+
+def join_reports(reports: Sequence[OffReport]) -> OffReport:
+    """Return the reports of several turns as one; groups of the same callers are joined."""
+    cpus = [cpu for report in reports for cpu in report.cpus]
+    groups: dict[tuple[str, tuple[str, ...]], OffGroup] = {}
+    longest: list[OffStretch] = []
+    for report in reports:
+        numbers = {}
+        for group in report.groups:
+            key = (group.why, tuple(group.callers))
+            known = groups.get(key)
+            groups[key] = _joined(known, group) if known else _numbered(group, len(groups))
+            numbers[group.group] = groups[key].group
+        longest += [
+            msgspec.structs.replace(stretch, group=numbers[stretch.group])
+            for stretch in report.longest
+        ]
+    longest.sort(key=lambda stretch: -stretch.seen_ns)
+    counts: dict[tuple[int, int], int] = defaultdict(int)
+    for report in reports:
+        for bin_ in report.bins:
+            counts[bin_.low_ns, bin_.high_ns] += bin_.count
+    bins = [OffBin(*edges, count) for edges, count in sorted(counts.items())]
+    return OffReport(cpus, list(groups.values()), longest, bins)
+
+
+def _numbered(group: OffGroup, number: int) -> OffGroup:
+    return msgspec.structs.replace(group, group=number)
+
+
+def _joined(first: OffGroup, second: OffGroup) -> OffGroup:
+    return msgspec.structs.replace(
+        first,
+        stretches=first.stretches + second.stretches,
+        lasting=first.lasting + second.lasting,
+        points=first.points + second.points,
+        seen_ns=first.seen_ns + second.seen_ns,
+        longest_ns=max(first.longest_ns, second.longest_ns),
+    )
+
+
+def is_disabled(group: OffGroup) -> bool:
+    """Whether samples of a group show that it was disabled; the others came late alone."""
+    return group.why in SHOWN
+
+
+def count_lasting(report: OffReport) -> int:
+    """Return how many stretches were seen for a period or more."""
+    return sum(group.lasting for group in report.groups if is_disabled(group))
+
+
+def sampling_cost(report: OffReport) -> float | None:
+    """Return the share of a CPU that sampling takes; None where it was not measured."""
+    measured = [cpu for cpu in report.cpus if cpu.without_ns and cpu.with_ns]
+    if not measured:
+        return None
+    shares = [max(0.0, 1 - cpu.without_ns / cpu.with_ns) for cpu in measured]
+    return float(np.median(shares))
+
+
+def share_of_points(held: NDArray[np.int64], rows: Repetitions) -> SampledShare:
+    """Return the share of time of a CPU; held: of the points in each row, shape (n,)."""
+    turn, repetition = rows.column("turn"), rows.column("repetition")
+    _, block = np.unique(turn * (1 << 20) + repetition, return_inverse=True)
+    return estimate_share(
+        np.bincount(block, held).astype(np.int64),
+        np.bincount(block, rows.column("points")).astype(np.int64),
+    )
+
+
+def function_of(caller: str) -> str:
+    """Return the function of a caller, without where in it; with its module."""
+    name, _, rest = caller.partition(_OFFSET)
+    _, space, module = rest.partition(" ")
+    return name + space + module
+
+
+def summarize_off(what: str, period_ns: int, report: OffReport, rows: Repetitions) -> OffFigures:
+    """Return what samples showed; report: that of all turns, joined."""
+    held = rows.column("disabled") + rows.column("handler")
+    share = share_of_points(held, rows)
+    not_known = {name: int(rows.column(name).sum()) for name in ("user", "unknown")}
+    figures = OffFigures(
+        what=what,
+        period_ns=period_ns,
+        sampled_ns=int(rows.column("ns").sum()) // len(np.unique(rows.column("cpu"))),
+        per_second_ns=1e9 * share.share,
+        low_ns=1e9 * share.low,
+        high_ns=1e9 * share.high,
+        lasting=count_lasting(report),
+        bins=report.bins,
+        lines=_lines(report, period_ns),
+        longest=_marks(what, report, period_ns),
+        not_known={f"points_{name}": count for name, count in not_known.items()},
+        share_of_cpu=sampling_cost(report),
+        cpus=report.cpus,
+    )
+    return msgspec.structs.replace(figures, notes=_notes(figures), warnings=_warnings(figures))
+
+
+def _lines(report: OffReport, period_ns: int) -> list[OffLine]:
+    """Return the callers of stretches, those of most points first; by function, wherever in it."""
+    groups = [group for group in report.groups if is_disabled(group) and group.points]
+    total = sum(group.points for group in groups)
+    lines = [
+        OffLine(
+            why=group.why,
+            callers=[function_of(caller) for caller in group.callers],
+            points=group.points,
+            share=group.points / total,
+            total_ns=group.points * period_ns,
+            lasting=group.lasting,
+            longest_ns=group.longest_ns,
+        )
+        for group in groups
+    ]
+    return join_lines(lines, MOST_PATH_CALLERS)
+
+
+def join_lines(lines: Sequence[OffLine], callers: int) -> list[OffLine]:
+    """Return lines with the same innermost callers as one, those of most points first."""
+    same_path: dict[tuple[str, ...], list[OffLine]] = defaultdict(list)
+    for line in lines:
+        same_path[line.why, *line.callers[:callers]].append(line)
+    joined = [
+        OffLine(
+            why=why,
+            callers=path,
+            points=sum(line.points for line in same),
+            share=sum(line.share for line in same),
+            total_ns=sum(line.total_ns for line in same),
+            lasting=sum(line.lasting for line in same),
+            longest_ns=max(line.longest_ns for line in same),
+        )
+        for (why, *path), same in same_path.items()
+    ]
+    return sorted(joined, key=lambda line: (-line.points, line.callers))
+
+
+def _marks(what: str, report: OffReport, period_ns: int) -> list[OffMark]:
+    """Return the longest. Interrupts were disabled for up to a period more than was seen.
+
+    Preemption was disabled at the first and the last point, and for up to a period at both ends.
+    """
+    more_ns = period_ns if what == "irqs-off" else 2 * period_ns
+    return [
+        OffMark(
+            at_ns=stretch.at_ns,
+            cpu=stretch.cpu,
+            pid=stretch.pid,
+            comm=stretch.comm,
+            low_ns=stretch.seen_ns,
+            high_ns=stretch.seen_ns + more_ns,
+            why=report.groups[stretch.group].why,
+            callers=[function_of(name) for name in report.groups[stretch.group].callers],
+        )
+        for stretch in report.longest
+    ]
+
+
+def _notes(figures: OffFigures) -> list[str]:
+    period = format_short_ns(figures.period_ns)
+    unseen = (
+        f"Shorter ones than {period} are seen as often as a sample is due in them, so that no "
+        "percentile is given. The idle thread is not sampled. No counters of the CPU are read."
+    )
+    if figures.what == "irqs-off":
+        how = (
+            "A sample that is due while interrupts are disabled comes as they are enabled: it "
+            "counts where the instruction before it enables them. Together: samples that were due "
+            f"then, times {period}."
+        )
+        lasting = (
+            f"Stretches of {period} and more are all seen, for up to {period} less than they last. "
+        )
+        return [how, lasting + unseen, _other_points(figures)]
+    how = (
+        "Samples of the kernel's own count of what disables preemption. Those in turn of one "
+        f"thread are one stretch: it may have been several, with gaps of less than {period}."
+    )
+    return [how, unseen, _other_points(figures)]
+
+
+def _other_points(figures: OffFigures) -> str:
+    counts = figures.not_known
+    return (
+        "Samples late for another reason, counted nowhere: "
+        f"{format_count(counts['points_user'])} in programs, "
+        f"{format_count(counts['points_unknown'])} in the kernel. "
+        "Handlers of interrupts, the host of a virtual board and firmware make samples late, too."
+    )
+
+
+def _warnings(figures: OffFigures) -> list[Caution]:
+    warnings = []
+    if lost := sum(cpu.lost for cpu in figures.cpus):
+        text = f"{format_count(lost)} samples were lost: they are in no figure"
+        warnings.append(Caution("lost-samples", text))
+    if figures.share_of_cpu is not None and figures.share_of_cpu > MOST_SHARE:
+        text = (
+            f"sampling takes {format_percent(figures.share_of_cpu)} of a CPU, itself with "
+            "interrupts disabled, and slows all else down: use a longer --every"
+        )
+        warnings.append(Caution("sampling-cost", text))
+    return warnings
+
+
+def cost_text(figures: OffFigures) -> str:
+    """Say what sampling takes of a CPU."""
+    if figures.share_of_cpu is None:
+        return "what sampling takes was not measured"
+    sample_ns = figures.share_of_cpu * figures.period_ns
+    return (
+        f"sampling takes {format_percent(figures.share_of_cpu, 1)} of a CPU, "
+        f"{format_short_ns(round(sample_ns))} a sample"
+    )

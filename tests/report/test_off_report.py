@@ -1,0 +1,83 @@
+"""What is printed of interrupts and preemption disabled."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from benchmark_journals import benchmark_journal
+from off_journals import off_messages, off_plan
+from rich.console import Console
+
+from whylate.recording.reader import open_recording
+from whylate.recording.workloads.off import What
+from whylate.report.page.benchmark import render_benchmark
+from whylate.report.terminal.benchmark import print_benchmark
+from whylate.summary.as_json import benchmark_json
+from whylate.summary.benchmarks.model import BenchmarkSummary
+from whylate.summary.workloads import summarize_benchmark
+
+
+def summary_of(directory: Path, what: What = "irqs-off") -> BenchmarkSummary:
+    recording = open_recording(benchmark_journal(directory / what, off_plan(what), *off_messages()))
+    return summarize_benchmark(recording.manifest, recording.repetitions, "r")
+
+
+def printed(summary: BenchmarkSummary) -> str:
+    out = io.StringIO()
+    print_benchmark(summary, Console(file=out, width=100))
+    return out.getvalue()
+
+
+def test_time_is_points_times_the_period(tmp_path: Path) -> None:
+    off = summary_of(tmp_path).off
+    assert off is not None
+    # 12 of 80 points.
+    assert off.per_second_ns == pytest.approx(0.15e9)
+    assert off.low_ns < off.per_second_ns < off.high_ns
+    assert [line.total_ns for line in off.lines] == [450_000, 50_000]
+    assert off.lines[0].callers[0] == "fault_main [irqs_off]"
+    assert sum(line.share for line in off.lines) == pytest.approx(1)
+    assert off.not_known == {"points_user": 1, "points_unknown": 4}
+
+
+@pytest.mark.parametrize(("what", "periods"), [("irqs-off", 1), ("preempt-off", 2)])
+def test_a_mark_has_bounds(tmp_path: Path, what: What, periods: int) -> None:
+    off = summary_of(tmp_path, what).off
+    assert off is not None
+    assert [(mark.low_ns, mark.high_ns) for mark in off.longest] == [
+        (260_000, 260_000 + periods * 50_000),
+        (120_000, 120_000 + periods * 50_000),
+    ]
+
+
+def test_the_period_stands_beside_the_figures_and_what_sampling_takes(tmp_path: Path) -> None:
+    text = printed(summary_of(tmp_path))
+    first = text[text.index("Interrupts disabled for 150 ms") :].split("\n\n")[0]
+    assert "sampled every 50 µs" in first
+    assert "sampling takes 4.8 % of a CPU, 2.381 µs a sample" in " ".join(first.split())
+    assert "fault_main [irqs_off] ← kthread" in text
+    assert "260 µs to 310 µs" in text
+    assert "no percentile is given" in " ".join(text.split())
+    assert "2 samples were lost" in text
+
+
+def test_late_samples_without_evidence_are_counted_apart(tmp_path: Path) -> None:
+    text = " ".join(printed(summary_of(tmp_path)).split())
+    assert "late for another reason, counted nowhere: 1 in programs, 4 in the kernel" in text
+
+
+def test_json_and_page_have_all_of_it(tmp_path: Path) -> None:
+    summary = summary_of(tmp_path)
+    document = json.loads(json.dumps(benchmark_json(summary)))
+    assert document["off"]["longest"][0]["comm"] == "irqs_off"
+    assert document["off"]["lasting"] == 2
+    (point,) = document["points"]
+    assert point["disabled_ms_per_s"]["value"] == pytest.approx(150)
+    manifest = open_recording(tmp_path / "irqs-off").manifest
+    page = render_benchmark(summary, manifest)
+    assert "High-water marks" in page
+    assert "260 µs to 310 µs" in page
+    assert "irqs_off/9" in page
