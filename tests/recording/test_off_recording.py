@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -99,6 +100,22 @@ def test_control_characters_of_a_board_are_not_kept(tmp_path: Path) -> None:
     assert off is not None
     texts = [*off.groups[0].callers, off.longest[0].comm]
     assert all("\x1b" not in text and len(text) <= 140 for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("where", "changes"), [("longest", {"group": 3}), ("groups", {"group": 7})]
+)
+def test_a_manifest_with_a_stretch_of_no_group_is_refused(
+    tmp_path: Path, where: str, changes: dict[str, int]
+) -> None:
+    directory = benchmark_journal(tmp_path / "r", off_plan(), *off_messages())
+    open_recording(directory)
+    path = directory / "manifest.json"
+    manifest = json.loads(path.read_bytes())
+    manifest["turns"][0]["off"][where][0].update(changes)
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(RecordingError):
+        open_recording(directory)
 
 
 def test_a_damaged_file_of_stretches_is_refused(tmp_path: Path) -> None:

@@ -43,6 +43,11 @@ def test_nothing_seen_has_an_upper_limit_alone() -> None:
     assert 3 / 4000 < share.high < 4 / 4000
 
 
+def test_a_stretch_that_began_before_all_blocks_is_all_of_the_time() -> None:
+    share = estimate_share(np.array([40, 5]), np.array([20, 20]))
+    assert (share.share, share.high) == (1, 1)
+
+
 def test_a_share_of_no_points_is_refused() -> None:
     with pytest.raises(ValueError, match="no points"):
         estimate_share(np.zeros(2, np.int64), np.zeros(2, np.int64))

@@ -125,8 +125,9 @@ def command(
     for whylate measure.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     if section in ("irqs-off", "preempt-off"):
-        from whylate.cli.section_off import sample_off
+        from whylate.cli.section_off import check_options, sample_off
 
+        check_options(section, click.get_current_context())
         sample_off(section, duration_ns, period_ns, options)
         return
     if period_ns is not None:

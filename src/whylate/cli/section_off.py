@@ -4,9 +4,28 @@ from __future__ import annotations
 
 import sys
 
+import click
+from click.core import ParameterSource
+
 from whylate.cli.report.benchmark import show_benchmarks
 from whylate.cli.run_options import RunOptions, make_runs
+from whylate.run.errors import RequestError
 from whylate.run.workloads.off import DEFAULT_PERIOD_NS, off_workload
+
+#: Options of `whylate section` that say how executions are timed and kept.
+OF_EXECUTIONS = (
+    *("listed", "comm", "pid", "requirements", "hook", "one_in", "keep_above_ns", "locks"),
+    *("engine", "threshold_ns", "paths", "counters", "spool"),
+)
+
+
+def check_options(name: str, context: click.Context) -> None:
+    """Raise RequestError for an option that is of executions."""
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if given and parameter.name in OF_EXECUTIONS:
+            option = parameter.opts[0]
+            raise RequestError(f"{option} is for executions that hooks time: {name} is sampled")
 
 
 def sample_off(what: str, duration_ns: int, period_ns: int | None, options: RunOptions) -> None:

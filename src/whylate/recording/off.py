@@ -93,6 +93,13 @@ class OffReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: Of those that were seen for a period or more: two bins an octave, from the period on.
     bins: Annotated[list[OffBin], Meta(max_length=MOST_BINS)] = []
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for groups out of their order, or a stretch of none."""
+        if any(group.group != place for place, group in enumerate(self.groups)):
+            raise ValueError("groups of stretches in no order")
+        if any(not 0 <= stretch.group < len(self.groups) for stretch in self.longest):
+            raise ValueError("a stretch of no group")
+
 
 def bin_stretches(seen_ns: NDArray[np.int64], period_ns: int) -> list[OffBin]:
     """Return how many stretches lasted how long, of those of a period or more."""

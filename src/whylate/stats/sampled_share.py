@@ -34,9 +34,11 @@ def estimate_share(held: NDArray[np.int64], points: NDArray[np.int64]) -> Sample
     together, so that number is divided by the variance of the blocks' counts over that of
     independent points, and by no less than 1. They are conditional on this run.
     """
-    n, events = float(points.sum()), float(held.sum())
+    n = float(points.sum())
     if n <= 0:
         raise ValueError("a share of no points")
+    # A stretch counts where it ends: it may have more points than the blocks from there on.
+    events = min(n, float(held.sum()))
     share = events / n
     effect = 1.0
     if len(held) > 1 and 0 < share < 1:
