@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from benchmark_journals import benchmark_journal
+from msgspec.structs import replace
 from off_journals import off_messages, off_plan
 from rich.console import Console
 
@@ -17,6 +18,7 @@ from whylate.report.page.benchmark import render_benchmark
 from whylate.report.terminal.benchmark import print_benchmark
 from whylate.summary.as_json import benchmark_json
 from whylate.summary.benchmarks.model import BenchmarkSummary
+from whylate.summary.off import join_reports
 from whylate.summary.workloads import summarize_benchmark
 
 
@@ -41,6 +43,23 @@ def test_time_is_points_times_the_period(tmp_path: Path) -> None:
     assert off.lines[0].callers[0] == "fault_main [irqs_off]"
     assert sum(line.share for line in off.lines) == pytest.approx(1)
     assert off.not_known == {"points_user": 1, "points_unknown": 4}
+
+
+def test_turns_are_joined_by_callers(tmp_path: Path) -> None:
+    recording = open_recording(benchmark_journal(tmp_path / "r", off_plan(), *off_messages()))
+    (report,) = [turn.off for turn in recording.manifest.turns]
+    assert report is not None
+    # The same groups in another order.
+    other = replace(
+        report,
+        groups=[replace(report.groups[2 - i], group=i) for i in range(3)],
+        longest=[replace(stretch, seen_ns=1 + stretch.seen_ns) for stretch in report.longest],
+    )
+    joined = join_reports([report, other])
+    assert [group.points for group in joined.groups] == [8, 18, 2]
+    assert [stretch.seen_ns for stretch in joined.longest] == [260_001, 260_000, 120_001, 120_000]
+    assert {stretch.group for stretch in joined.longest} == {1}
+    assert sum(bin_.count for bin_ in joined.bins) == 4
 
 
 @pytest.mark.parametrize(("what", "periods"), [("irqs-off", 1), ("preempt-off", 2)])
