@@ -23,6 +23,9 @@
 #define READING_PRIORITY 1
 /* Samples that are kept, all CPUs together: 40 MB. */
 #define MOST_KEPT (UINT64_C(1) << 20)
+/* From within some code, such as a retpoline's, the kernel walks a stack no further than to its
+ * caller: with so many callers it was walked. */
+#define FEWEST_CALLERS 3u
 /* Loads are reported on this often. */
 #define SESSION_MS 100
 /* What a message has beside a block. */
@@ -114,8 +117,9 @@ static void keep(struct off_run *run, size_t place, const struct sampled_row *ro
 	points = 1 + row->late_ns / run->plan->period_ns;
 	kept->due_ns = row->due_ns + (points - 1) * run->plan->period_ns;
 	kept->points += (uint32_t)points;
-	/* Who holds it last, as who enables interrupts. */
-	kept->group = off_groups_of(&run->groups, row);
+	/* Who holds it last, as who enables interrupts, where that stack could be walked. */
+	if (kept->points == points || row->callers[FEWEST_CALLERS - 1])
+		kept->group = off_groups_of(&run->groups, row);
 	kept->is_late = !is_counted && (row->flags & SAMPLED_LATE);
 	kept->late_ns = is_counted		  ? (kept->points - 1) * run->plan->period_ns
 			: row->late_ns > usual_ns ? row->late_ns - usual_ns
