@@ -32,8 +32,8 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-/* A power of two; what the period of the quickest kind makes in about three seconds. */
-#define LOG_EVENTS 8192u
+/* A power of two. They are made until the log is read, some seconds after the run. */
+#define LOG_EVENTS 16384u
 #define SLEEPERS   40
 
 static uint size_us = 50;

@@ -7,9 +7,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from section_rig import REASONS, Known, Timed
-
-from own_boards import own_boards
 from section_reasons import (
     BOARDS,
     CLASSES,
@@ -21,6 +18,9 @@ from section_reasons import (
     reasons_of,
     run_for,
 )
+from section_rig import REASONS, Known, Timed
+
+from own_boards import own_boards
 from whylate.stats.executions.parts import REST
 from whylate.summary.section_counters import NOT_CLASSED
 from whylate.wire.app_samples import PARTS

@@ -14,9 +14,9 @@ by spinning (samples and spins: classify_sampled_executions()):
 
 2. *spinning*: so were half of its samples or more, and cycles have risen.
 3. *more work*: so was none of LEAST_SAMPLES or more, of which one that spins for half of the time
-   has none once in eight times at most; instructions are up, 1.25 times the typical or more, and they have
-   risen by half of the part by which cycles have risen or more: it did more, in about as many
-   cycles each.
+   has none once in eight times at most; instructions are up, 1.25 times the typical or more, and
+   they have risen by half of the part by which cycles have risen or more: it did more, in about as
+   many cycles each.
 4. *unexplained*: all else; an execution that was not seen has no evidence of either.
 
 Where it is known how much longer each execution took than the typical one, the counters must have
