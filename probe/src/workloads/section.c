@@ -61,7 +61,7 @@
 #define CONTROL_ONE_IN_MOST 64u
 
 /* A CPU is looked at this often, from and to. */
-#define SAMPLE_LEAST_NS (50 * UINT64_C(1000))
+#define SAMPLE_LEAST_NS (100 * UINT64_C(1000))
 #define SAMPLE_MOST_NS	(4 * NS_PER_MS)
 
 /* How long the ends of executions that began before the end are awaited. */
