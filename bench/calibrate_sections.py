@@ -17,7 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrate_compare import rate
-from whylate.stats.executions.classes import CLASSES, classify_executions, estimate_typical
+from whylate.stats.executions.classes import (
+    CLASSES,
+    SAMPLED_CLASSES,
+    classify_executions,
+    classify_sampled_executions,
+    estimate_typical,
+)
 from whylate.stats.executions.parts import REST, TIMES, Times, find_classes
 
 Floats = NDArray[np.float64]
@@ -180,12 +186,55 @@ def by_counters(runs: int) -> list[str]:
     ]
 
 
+def by_samples(runs: int) -> list[str]:
+    """Return the rates of classes by cycles, instructions and samples, as lines of Markdown."""
+    truths = ("spinning", "more work", "data side", "time taken by a host")
+    right: dict[str, list[bool]] = {truth: [] for truth in truths}
+    other: dict[str, list[bool]] = {truth: [] for truth in truths}
+    for number in range(runs):
+        rng = np.random.default_rng([53, number])
+        kind = rng.integers(0, len(truths), ROWS)
+        long = rng.random(ROWS) < 0.01
+        more = np.where(long, np.exp(rng.uniform(np.log(1.1), np.log(20), ROWS)), 0)
+        # One that spins has any rate, one that works about the usual one.
+        spins_at, works_at = rng.uniform(0.05, 4, ROWS), rng.uniform(0.7, 1.5, ROWS)
+        rate_of = np.select([kind == 0, kind == 1], [spins_at, works_at], 0)
+        noise = 1 + 0.01 * rng.standard_normal(ROWS)
+        cycles = CYCLES * (noise + more * (kind != 3))
+        instructions = INSTRUCTIONS * (noise + more * rate_of)
+        times = noise + more
+        # Four times in an execution of twice the median: at random in what it does.
+        samples = rng.poisson(2 * times)
+        spins = rng.binomial(samples, np.where(kind == 0, more / (1 + more), 0))
+        longer = times > TIMES
+        usual = ~longer
+        typical = estimate_typical(instructions[usual], np.zeros(ROWS), cycles[usual])
+        found = classify_sampled_executions(
+            cycles[longer], instructions[longer], None, typical, times[longer],
+            samples[longer].astype(np.int64), spins[longer].astype(np.int64),
+        )  # fmt: skip
+        for truth, place in zip(kind[longer].tolist(), found.tolist(), strict=True):
+            expected = truths[truth] if truth < 2 else "unexplained"
+            name = str(SAMPLED_CLASSES[place])
+            right[truths[truth]].append(name == expected)
+            other[truths[truth]].append(name not in (expected, "unexplained"))
+    return [
+        "| truth, with samples | longer executions | class right | another class |",
+        "|---|---|---|---|",
+        *(
+            f"| {truth} | {len(found):,} | {rate(found)} | {rate(other[truth])} |"
+            for truth, found in right.items()
+        ),
+    ]
+
+
 def main() -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=100)
     options = parser.parse_args()
-    print("\n".join([*by_time(options.runs), "", *by_counters(options.runs)]))
+    print("\n".join([*by_time(options.runs), "", *by_counters(options.runs), "",
+                     *by_samples(options.runs)]))  # fmt: skip
 
 
 if __name__ == "__main__":

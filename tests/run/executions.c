@@ -32,8 +32,8 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-/* A power of two; what the period of the quickest kind makes in about three seconds. */
-#define LOG_EVENTS 8192u
+/* A power of two. They are made until the log is read, some seconds after the run. */
+#define LOG_EVENTS 16384u
 #define SLEEPERS   40
 
 static uint size_us = 50;
@@ -224,7 +224,7 @@ static void touch(unsigned long from, unsigned long page)
 /* slow_fault - a page as if from a disk */
 static vm_fault_t slow_fault(struct vm_fault *fault)
 {
-	usleep_range(150, 160);
+	usleep_range(500, 510);
 	fault->page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	return fault->page ? 0 : VM_FAULT_OOM;
 }
@@ -260,7 +260,7 @@ static void mixed_call(enum reason reason)
 	work(OWN_LOOPS);
 	switch (reason) {
 	case ASLEEP:
-		usleep_range(150, 160);
+		usleep_range(500, 510);
 		break;
 	case LOCK:
 		mutex_lock(&held);

@@ -61,7 +61,7 @@
 #define CONTROL_ONE_IN_MOST 64u
 
 /* A CPU is looked at this often, from and to. */
-#define SAMPLE_LEAST_NS (50 * UINT64_C(1000))
+#define SAMPLE_LEAST_NS (100 * UINT64_C(1000))
 #define SAMPLE_MOST_NS	(4 * NS_PER_MS)
 
 /* How long the ends of executions that began before the end are awaited. */
@@ -294,13 +294,13 @@ static void set_controls(const struct section *section, uint64_t per_s, uint64_t
 		section->paths[i].control_one_in = one_in ? one_in : 1;
 }
 
-/* sample_ns_for - how often an execution is looked at so that a longer one is seen twice, if that
- * is not too often */
+/* sample_ns_for - how often executions are looked at so that a longer one is seen four times, if
+ * that is not too often */
 static uint64_t sample_ns_for(uint64_t longer_ns)
 {
-	if (!longer_ns || longer_ns / 2 > SAMPLE_MOST_NS)
+	if (!longer_ns || longer_ns / 4 > SAMPLE_MOST_NS)
 		return SAMPLE_MOST_NS;
-	return longer_ns / 2 > SAMPLE_LEAST_NS ? longer_ns / 2 : SAMPLE_LEAST_NS;
+	return longer_ns / 4 > SAMPLE_LEAST_NS ? longer_ns / 4 : SAMPLE_LEAST_NS;
 }
 
 /* wait_gathering - wait until then, and pair what is traced meanwhile */

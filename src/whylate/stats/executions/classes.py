@@ -13,9 +13,10 @@ Where it was looked, from time to time, whether an execution was in a function t
 by spinning (samples and spins: classify_sampled_executions()):
 
 2. *spinning*: so were half of its samples or more, and cycles have risen.
-3. *more work*: so were fewer; instructions are up, 1.25 times the typical or more, and they have
-   risen by half of the part by which cycles have risen or more: it did more, in about as many
-   cycles each.
+3. *more work*: so was none of LEAST_SAMPLES or more, of which one that spins for half of the time
+   has none once in eight times at most; instructions are up, 1.25 times the typical or more, and
+   they have risen by half of the part by which cycles have risen or more: it did more, in about as
+   many cycles each.
 4. *unexplained*: all else; an execution that was not seen has no evidence of either.
 
 Where it is known how much longer each execution took than the typical one, the counters must have
@@ -50,6 +51,8 @@ from whylate.stats.arrays import Floats
 
 #: So many executions have a typical one.
 LEAST_EXECUTIONS = 3
+#: So many samples of which none is of spinning are evidence that it did not spin.
+LEAST_SAMPLES = 3
 #: Instructions are flat within this part of the typical number, and up from this multiple of it.
 FLAT_INSTRUCTIONS = 0.10
 UP_INSTRUCTIONS = 1.25
@@ -157,5 +160,6 @@ def classify_sampled_executions(
     seen = (samples > 0) & rose & (more_cycles > 0)
     spun = seen & (2 * spins >= samples)
     classes[spun] = SAMPLED_CLASSES.index(ExecutionClass.SPINNING)
-    classes[seen & ~spun & up & in_proportion] = SAMPLED_CLASSES.index(ExecutionClass.MORE_WORK)
+    works = seen & (spins == 0) & (samples >= LEAST_SAMPLES)
+    classes[works & up & in_proportion] = SAMPLED_CLASSES.index(ExecutionClass.MORE_WORK)
     return classes
