@@ -13,6 +13,7 @@ from whylate.recording.finish import finish
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.recording.samples import Activations
+from whylate.recording.sections import Treatment
 from whylate.summary.model import SectionFigures, Summary
 from whylate.summary.summarize import summarize
 from whylate.wire.constants import ExecutionPart, SectionHook
@@ -105,6 +106,7 @@ def recorded(
     function: str = "vfs_read",
     comm: str | None = None,
     keep_above_ns: int | None = None,
+    experiment: Treatment | None = None,
 ) -> Example:
     """Return the recording of a run on CPU 0; account: one that closes, where it is not given."""
     made = executions() if ran is None else ran
@@ -113,7 +115,7 @@ def recorded(
     sent += [account or result(len(made))] if ended else []
     section_journal(
         directory, *sent, seen=[len(made)], started=started(parts, one_in), ended=ended,
-        function=function, comm=comm, keep_above_ns=keep_above_ns,
+        function=function, comm=comm, keep_above_ns=keep_above_ns, experiment=experiment,
     )  # fmt: skip
     finish(directory)
     recording = open_recording(directory)

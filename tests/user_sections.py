@@ -26,6 +26,7 @@ from whylate.wire.messages import (
     Message,
     Result,
     Section,
+    SectionArm,
     SectionResult,
     SectionStarted,
     Stop,
@@ -80,6 +81,9 @@ class Timed:
     account: SectionResult | None = None
     start_ns: dict[int, int] = field(default_factory=dict)
     duration_ns: list[int] = field(default_factory=list)
+    #: enum execution_flag, of each.
+    flags: list[int] = field(default_factory=list)
+    arms: list[SectionArm] = field(default_factory=list)
     pids: set[int] = field(default_factory=set)
     done: bool = False
 
@@ -92,7 +96,10 @@ class Timed:
             case Executions():
                 decoded = decode_executions(message, self.start_ns[message.cpu])
                 self.duration_ns += decoded.rows.latency_ns.tolist()
+                self.flags += decoded.flags.tolist()
                 self.pids |= set(decoded.threads.pid.tolist())
+            case SectionArm():
+                self.arms.append(message)
             case SectionResult():
                 self.account = message
             case Result():

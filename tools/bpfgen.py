@@ -53,6 +53,7 @@ PLACES = {
     "section_events": ("PLACE_MAP", "AT_SECTION_EVENTS"),
     "section_paths": ("PLACE_MAP", "AT_SECTION_PATHS"),
     "section_samples": ("PLACE_MAP", "AT_SECTION_SAMPLES"),
+    "section_walk": ("PLACE_MAP", "AT_SECTION_WALK"),
     "wanted": ("PLACE_VALUE", "AT_SECTION_CONFIG"),
     "sampled_cpus": ("PLACE_MAP", "AT_SAMPLED_CPUS"),
     "sampling": ("PLACE_VALUE", "AT_SAMPLED_CONFIG"),

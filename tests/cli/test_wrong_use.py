@@ -46,7 +46,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
     ("arguments", "message"),
     [
         (["--kernel-arg", "quiet"], "--kernel-arg is for virtual boards: local is none"),
-        (["--load", "disco"], "expected one of memory, code, switch"),
+        (["--load", "disco"], "expected one of memory, code, tlb, switch"),
         (["--load", "memory:0"], "memory:N with N from 1"),
         (["--load", "cmd:"], "cmd:COMMAND"),
         (["--load", "cmd:'oops"], "No closing quotation"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -69,6 +70,23 @@ def test_a_board_that_was_on_stays_on_and_is_left_as_it_was_found() -> None:
     assert [log.fault.name for log in logs] == [fault.name for fault in modules]
     assert all(log.events for log in logs)
     assert _state() == before
+
+
+@pytest.mark.qemu
+@pytest.mark.usefixtures("pc_is_on")
+@pytest.mark.parametrize("traced", [0, 1])
+def test_a_spin_that_is_given_up_after_some_tries_is_short(traced: int) -> None:
+    """By the log of the waiter itself: without a limit it waits for as long as the lock is held."""
+    lock = {"size_us": 4_000, "period_us": 20_000, "traced": traced}
+
+    def median_us(**limit: int) -> float:
+        faults = (use("lock-held", lock | limit),)
+        (log,) = inject_on("pc", Injection(faults, 2.0), notify_nobody)
+        assert len(log.events) > 10
+        return statistics.median(event.length_ns for event in log.events) / 1_000
+
+    assert median_us() >= 4_000
+    assert median_us(spin_limit=10) < 2_000
 
 
 @pytest.mark.qemu

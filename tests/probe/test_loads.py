@@ -28,6 +28,7 @@ BUSY = "while :; do :; done"
 KINDS: dict[str, list[str]] = {
     "memory": [],
     "code": [],
+    "tlb": [],
     "switch": [],
     "net": [],
     "fork": [],
@@ -267,6 +268,31 @@ def test_code_is_run_on_every_cpu_and_is_never_writable_as_well(driver: str) -> 
         everywhere = {str(cpu) for cpu in os.sched_getaffinity(0)}
         assert until(lambda: "r-xp" in places() and everywhere <= cpus())
         assert "rwxp" not in places()
+        os.kill(pid, signal.SIGKILL)
+        running.communicate()
+
+
+def test_tlb_reads_many_pages_that_are_one_in_memory(driver: str) -> None:
+    """None is its own: the pages are the kernel's page of zeros, read on every CPU."""
+    with subprocess.Popen([driver, "tlb", "4"], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        pid = int(running.stdout.readline().split()[1])
+
+        def area() -> dict[str, int]:
+            """Return the figures in KiB of the mapping of 16,384 pages."""
+            text = Path(f"/proc/{pid}/smaps").read_text()
+            for part in re.split(r"(?m)^(?=[0-9a-f]+-[0-9a-f]+ )", text):
+                figures = re.findall(r"(?m)^(\w+):\s+(\d+) kB", part)
+                if dict(figures).get("Size") == str(16_384 * page_kib):
+                    return {name: int(value) for name, value in figures}
+            return {}
+
+        def faults() -> int:
+            return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[7])
+
+        page_kib = os.sysconf("SC_PAGESIZE") // 1024
+        assert until(lambda: area() != {} and faults() > 16_384)
+        assert area()["Rss"] == area()["Private_Dirty"] == area()["AnonHugePages"] == 0
         os.kill(pid, signal.SIGKILL)
         running.communicate()
 

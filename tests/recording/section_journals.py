@@ -11,6 +11,7 @@ from journals import START, opening, write_journal
 from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
+from whylate.recording.sections import Treatment
 from whylate.recording.workloads.section import KernelFunction, Section
 from whylate.wire.constants import SectionHook
 from whylate.wire.messages import (
@@ -20,12 +21,13 @@ from whylate.wire.messages import (
     Executions,
     Message,
     Result,
+    SectionArm,
     SectionResult,
     SectionStarted,
 )
 
 SECOND = 1_000_000_000
-DRAWN, MOVED = 1, 2
+DRAWN, MOVED, TREATED, PLACEBO = 1, 2, 4, 8
 #: Interrupted, preempted, asleep, waiting for a lock; page faults, and their time; steal; samples,
 #: and those of spinning.
 PARTS = 9
@@ -79,6 +81,16 @@ def raw_bins(*numbers: int, cpu: int = 0) -> ExecutionBins:
     return ExecutionBins(cpu, len(numbers) // 2, data)
 
 
+def arm(
+    treated: int, entries: int, *bins: int, reads: int = 16, returned: int | None = None,
+    failed: int = 0,
+) -> SectionArm:  # fmt: skip
+    """Return an arm of an experiment; bins: numbers and counts, as of raw_bins()."""
+    data = raw_bins(*bins)
+    returned = entries if returned is None else returned
+    return SectionArm(treated, reads, entries, returned, failed, data.bins, data.data)
+
+
 def result(returned: int, **counts: int) -> SectionResult:
     """Return an account that closes, unless `entries` is among the counts."""
     names = ("in_flight", "left", "too_deep", "no_room", "unmatched", "missed")
@@ -97,12 +109,18 @@ def section_journal(
     function: str = "vfs_read",
     comm: str | None = None,
     keep_above_ns: int | None = None,
+    experiment: Treatment | None = None,
 ) -> Path:
     """Write the journal of a second's run; seen, dropped: what the probe counted on each CPU."""
     begun = opening(None)
     place = KernelFunction(function)
     workload = Section(
-        duration_ns=SECOND, recorder=None, place=place, comm=comm, keep_above_ns=keep_above_ns
+        duration_ns=SECOND,
+        recorder=None,
+        place=place,
+        comm=comm,
+        keep_above_ns=keep_above_ns,
+        experiment=experiment,
     )
     plan = replace(begun.plan, workload=workload, cpus=list(range(len(seen))))
     sent: list[Message] = [started] if started is not None else []

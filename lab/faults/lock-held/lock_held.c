@@ -6,6 +6,9 @@
  * traced=1: a queued reader-writer lock, whose wait the kernel's lock:contention_begin reports.
  * traced=0, and always with PREEMPT_RT, which has no such lock that spins: a raw spinlock, whose
  * first waiter spins before it reaches the tracepoint.
+ *
+ * spin_limit: the waiter tries to take the lock so often, and gives it up then; 0: it waits until
+ * it has the lock. A waiter that tries is not in a queue, and reaches no tracepoint.
  */
 #include <linux/smp.h>
 #include <linux/spinlock.h>
@@ -16,6 +19,8 @@ static uint holder_cpu = 1;
 module_param(holder_cpu, uint, 0444);
 static uint traced = 1;
 module_param(traced, uint, 0444);
+static uint spin_limit;
+module_param(spin_limit, uint, 0444);
 
 static DEFINE_RAW_SPINLOCK(spinning);
 static struct task_struct *waiter;
@@ -25,11 +30,13 @@ static u64 free_ns;
 #ifdef CONFIG_PREEMPT_RT
 #define traced_lock()	raw_spin_lock(&spinning)
 #define traced_unlock() raw_spin_unlock(&spinning)
+#define traced_try()	raw_spin_trylock(&spinning)
 #else
 static arch_rwlock_t queued = __ARCH_RW_LOCK_UNLOCKED;
 
 #define traced_lock()	arch_write_lock(&queued)
 #define traced_unlock() arch_write_unlock(&queued)
+#define traced_try()	arch_write_trylock(&queued)
 #endif
 
 static void lock(void)
@@ -46,6 +53,23 @@ static void unlock(void)
 		traced_unlock();
 	else
 		raw_spin_unlock(&spinning);
+}
+
+/* lock_within - take the lock within spin_limit tries; false: it was given up */
+static bool lock_within(void)
+{
+	uint tries;
+
+	if (!spin_limit) {
+		lock();
+		return true;
+	}
+	for (tries = 0; tries < spin_limit; tries++) {
+		if (traced ? traced_try() : raw_spin_trylock(&spinning))
+			return true;
+		cpu_relax();
+	}
+	return false;
 }
 
 /* act - the holder: takes the lock, lets the waiter want it, and keeps it so long */
@@ -74,6 +98,7 @@ static int wait(void *unused)
 	for (;;) {
 		unsigned long flags;
 		u64 start_ns, end_ns;
+		bool locked;
 
 		set_current_state(TASK_INTERRUPTIBLE);
 		if (kthread_should_stop())
@@ -85,9 +110,10 @@ static int wait(void *unused)
 		preempt_disable();
 		start_ns = ktime_get_ns();
 		WRITE_ONCE(wanted_ns, start_ns);
-		lock();
+		locked = lock_within();
 		end_ns = ktime_get_ns();
-		unlock();
+		if (locked)
+			unlock();
 		preempt_enable();
 		local_irq_restore(flags);
 		fault_log(start_ns, end_ns, cpu);

@@ -13,18 +13,13 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
-#include "clock.h"
 #include "kinds.h"
-#include "thread.h"
 #include "workers.h"
 
 #define CODE_BYTES (8u << 20)
 /* The shortest line of the caches of any of these processors. */
 #define LINE_BYTES 32u
-/* All workers together take no more than about this many CPUs. */
-#define MOST_CPUS 2u
 
 #if defined(__x86_64__)
 static const unsigned char return_code[] = {0xc3};
@@ -37,11 +32,6 @@ static const unsigned char return_code[] = {0x1e, 0xff, 0x2f, 0xe1};
 #define NO_CODE
 static const unsigned char return_code[] = {0};
 #endif
-
-struct code {
-	struct worker_cpus cpus;
-	char *area;
-};
 
 /* make_code - map the functions; NULL with errno */
 static char *make_code(void)
@@ -58,7 +48,7 @@ static char *make_code(void)
 }
 
 /* run_through - call each function once */
-static void run_through(const char *area)
+static void run_through(char *area)
 {
 	for (size_t at = 0; at < CODE_BYTES; at += LINE_BYTES) {
 		const char *place = area + at;
@@ -70,33 +60,10 @@ static void run_through(const char *area)
 	}
 }
 
-/* call - run through the code until killed, and pause where the workers would take too much */
-static void call(const struct worker *worker)
-{
-	const struct code *code = worker->shared;
-	uint64_t count = code->cpus.count;
-
-	if (count)
-		thread_pin(code->cpus.id[worker->index]);
-	for (;;) {
-		uint64_t began_ns = clock_ns(), took_ns;
-
-		run_through(code->area);
-		load_count(worker->context, CODE_BYTES / LINE_BYTES);
-		took_ns = clock_ns() - began_ns;
-		if (count > MOST_CPUS) {
-			struct timespec pause =
-			    clock_timespec(took_ns * (count - MOST_CPUS) / MOST_CPUS);
-
-			nanosleep(&pause, NULL);
-		}
-	}
-}
-
 void load_code(struct load_context *context)
 {
 	/* Static, as threads may still read it when this function has returned. */
-	static struct code code;
+	static struct passes code = {.pass = run_through, .units = CODE_BYTES / LINE_BYTES};
 
 #ifdef NO_CODE
 	load_fail(context, "the load code has no code for this processor");
@@ -107,6 +74,5 @@ void load_code(struct load_context *context)
 		load_fail(context, "cannot make 8 MiB of code: %s", strerror(errno));
 		return;
 	}
-	code.cpus.count = thread_cpus(code.cpus.id, WORKERS_MAX_CPUS);
-	workers_run(context, code.cpus.count ? code.cpus.count : 1, call, &code);
+	workers_pass(context, &code);
 }

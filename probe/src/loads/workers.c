@@ -5,8 +5,13 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "clock.h"
 #include "thread.h"
+
+/* All workers that make passes take no more than about this many CPUs. */
+#define MOST_CPUS 2u
 
 struct running {
 	struct worker worker;
@@ -53,4 +58,33 @@ void workers_run(struct load_context *context, size_t count, worker_body body, v
 	}
 	while (sem_wait(returned) && errno == EINTR)
 		;
+}
+
+/* pass_on - make passes, and pause where the workers would take too much */
+static void pass_on(const struct worker *worker)
+{
+	const struct passes *passes = worker->shared;
+	uint64_t count = passes->cpus.count;
+
+	if (count)
+		thread_pin(passes->cpus.id[worker->index]);
+	for (;;) {
+		uint64_t began_ns = clock_ns(), took_ns;
+
+		passes->pass(passes->area);
+		load_count(worker->context, passes->units);
+		took_ns = clock_ns() - began_ns;
+		if (count > MOST_CPUS) {
+			struct timespec pause =
+			    clock_timespec(took_ns * (count - MOST_CPUS) / MOST_CPUS);
+
+			nanosleep(&pause, NULL);
+		}
+	}
+}
+
+void workers_pass(struct load_context *context, struct passes *passes)
+{
+	passes->cpus.count = thread_cpus(passes->cpus.id, WORKERS_MAX_CPUS);
+	workers_run(context, passes->cpus.count ? passes->cpus.count : 1, pass_on, passes);
 }

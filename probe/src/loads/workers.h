@@ -32,4 +32,20 @@ typedef void (*worker_body)(const struct worker *worker);
  */
 void workers_run(struct load_context *context, size_t count, worker_body body, void *shared);
 
+/* One pass over memory, again and again on every CPU. */
+struct passes {
+	struct worker_cpus cpus;
+	void (*pass)(char *area);
+	char *area;
+	uint64_t units; /* of work, that a pass does */
+};
+
+/*
+ * workers_pass - make passes on every CPU until killed; returns as workers_run() does
+ *
+ * All workers together take no more than about two CPUs: with more of them each pauses after a
+ * pass. `passes` stays valid.
+ */
+void workers_pass(struct load_context *context, struct passes *passes);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,14 @@ static void unmap_paths(const struct section *section, struct section_paths **pa
 	*paths = NULL;
 }
 
+/* make_walk - create the map that is walked over, with which programs are linked in any case */
+static int make_walk(const struct section_config *config)
+{
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "wl_section_wlk",
+			      config->treatment == TREATMENT_COLD ? WALK_BYTES : sizeof(uint64_t),
+			      1, 0);
+}
+
 static int make_maps(struct section *section)
 {
 	const struct section_plan *plan = &section->plan;
@@ -115,6 +124,9 @@ static int make_maps(struct section *section)
 	at[AT_SECTION_SAMPLES] =
 	    make_paths(section, plan->config.keeps_samples, "wl_section_smp", &section->samples);
 	if (at[AT_SECTION_SAMPLES] < 0)
+		return errno;
+	at[AT_SECTION_WALK] = make_walk(&plan->config);
+	if (at[AT_SECTION_WALK] < 0)
 		return errno;
 	/* Programs are linked with it where nothing is counted, too. */
 	if (plan->counts_of)
@@ -275,6 +287,44 @@ static int find_hook(struct section *section, char *text)
 		    reasons[0] ? reasons : "this kind of section has no such hook");
 }
 
+/* plan_code_reads - choose how much of its code is read; returns 0, or an errno with the text */
+static int plan_code_reads(struct section *section, char *text)
+{
+	struct section_plan *plan = &section->plan;
+	bool is_user = plan->kind == SECTION_USER;
+	uint64_t bytes = is_user ? section->user.bytes : plan->code_bytes;
+	/* A file is mapped in whole pages. */
+	uint64_t address = is_user ? section->user.begin.at[0].offset : plan->config.code_address;
+	uint64_t lines =
+	    (address % WALK_LINE_BYTES + bytes + WALK_LINE_BYTES - 1) / WALK_LINE_BYTES;
+
+	if (!bytes)
+		return fail(text, EOPNOTSUPP,
+			    "what code lies in the section is not known, so that it cannot be "
+			    "prefetched: name one function, or two places in this order");
+	if (lines < 2)
+		return fail(text, EOPNOTSUPP,
+			    "its code, %" PRIu64 " bytes, is in one line of the cache, in which it "
+			    "begins: there is nothing to prefetch",
+			    bytes);
+	plan->config.treatment_reads =
+	    (uint32_t)(lines < CODE_READS_MOST ? lines : CODE_READS_MOST);
+	return 0;
+}
+
+/* plan_reads - choose what is read before executions that are drawn; returns 0, or an errno with
+ * the text */
+static int plan_reads(struct section *section, char *text)
+{
+	struct section_config *config = &section->plan.config;
+
+	if (config->treatment == TREATMENT_PREFETCH)
+		return plan_code_reads(section, text);
+	if (config->treatment == TREATMENT_COLD)
+		config->treatment_reads = WALK_BYTES / WALK_LINE_BYTES;
+	return 0;
+}
+
 /* open_programs - find the places in user code, and load programs; returns 0, or an errno with the
  * text */
 static int open_programs(struct section *section, char *text)
@@ -293,6 +343,11 @@ static int open_programs(struct section *section, char *text)
 	 */
 	section->plan.config.has_steal = plan->config.key == PAIRED_BY_THREAD &&
 					 parts_find_steal(&section->plan.config.steal_from_queue);
+	error = plan_reads(section, text);
+	if (error) {
+		section_close(section);
+		return error;
+	}
 	error = make_maps(section);
 	if (error)
 		fail(text, error, "BPF: %s%s", strerror(error),
@@ -324,7 +379,8 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 			   [AT_SECTION_CONFIG] = -1,
 			   [AT_SECTION_EVENTS] = -1,
 			   [AT_SECTION_PATHS] = -1,
-			   [AT_SECTION_SAMPLES] = -1}},
+			   [AT_SECTION_SAMPLES] = -1,
+			   [AT_SECTION_WALK] = -1}},
 	    .begin_program = -1,
 	    .end_program = -1,
 	    .user = {.fd = -1},
@@ -335,9 +391,13 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	section->plan.config.fault_pops = KERNEL_RETURN_POPS;
 	if (plan->hook != HOOK_KPROBE_EVENT && plan->hook != HOOK_TRACE_EVENT) {
 		error = open_programs(section, text);
-		if (!error || plan->kind == SECTION_USER || plan->hook)
+		if (!error || plan->kind == SECTION_USER || plan->hook || plan->config.treatment)
 			return error;
 	}
+	if (plan->config.treatment)
+		return fail(text, EOPNOTSUPP,
+			    "programs read before executions, and trace events "
+			    "do not: an experiment needs BPF");
 	if (plan->kind == SECTION_USER)
 		return fail(text, EOPNOTSUPP, "user code is timed by uprobes only");
 	if (!tracing_open(section, reason))
@@ -537,6 +597,21 @@ void section_account(const struct section *section, struct section_account *acco
 		account->in_flight += section->owners[i].state & OWNER_DEPTH;
 }
 
+void section_arm_account(const struct section *section, bool is_treated,
+			 struct section_arm_account *account)
+{
+	*account = (struct section_arm_account){0};
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
+		const struct section_arm *arm = &section_cpu_at(section, i)->arms[is_treated];
+
+		account->entries += arm->entries;
+		account->returned += arm->returned;
+		account->failed += arm->failed;
+		for (size_t bin = 0; bin < WIRE_WAIT_BINS; bin++)
+			account->bins[bin] += arm->bins[bin];
+	}
+}
+
 enum section_hook section_hook_kind(const struct section *section)
 {
 	if (!section->tracing)
@@ -564,6 +639,7 @@ void section_close(struct section *section)
 	unmap_paths(section, &section->paths);
 	unmap_paths(section, &section->samples);
 	close_fd(&at[AT_SECTION_EVENTS]);
+	close_fd(&at[AT_SECTION_WALK]);
 	close_fd(&at[AT_SECTION_PATHS]);
 	close_fd(&at[AT_SECTION_SAMPLES]);
 	close_fd(&at[AT_SECTION_CONFIG]);

@@ -44,6 +44,7 @@ struct section_plan {
 	struct section_arguments arguments;
 	uint16_t cpu_limit;
 	uint64_t rows;			 /* of each CPU; a power of two */
+	uint64_t code_bytes;		 /* of a function of the kernel, where it is read */
 	const struct section *counts_of; /* its counters are read; NULL: those of this section */
 	bool is_empty; /* nothing lies between the beginning and the end: see floor.h */
 	struct section_config config;
@@ -91,6 +92,14 @@ struct section_account {
 	uint64_t missed;
 };
 
+/* Executions of an arm of an experiment. */
+struct section_arm_account {
+	uint64_t entries;
+	uint64_t returned;
+	uint64_t failed;
+	uint64_t bins[WIRE_WAIT_BINS];
+};
+
 /* section_open - load the programs for the first hook that this kernel permits, and attach them, so
  * that it is known to work; nothing is timed yet. Returns 0, or an errno with the text. */
 int section_open(struct section *section, const struct section_plan *plan, char *text);
@@ -134,6 +143,10 @@ uint64_t section_longer_ns(const struct section *section);
 
 /* section_account - add up what became of all executions; once detached it is exact */
 void section_account(const struct section *section, struct section_account *account);
+
+/* section_arm_account - add up the executions of an arm of an experiment */
+void section_arm_account(const struct section *section, bool is_treated,
+			 struct section_arm_account *account);
 
 enum section_hook section_hook_kind(const struct section *section);
 

@@ -268,6 +268,27 @@ static bool are_same(const struct user_places *a, const struct user_places *b)
 	return true;
 }
 
+/* find_bytes - find how much code lies between a section's beginning and its end */
+static uint64_t find_bytes(const struct user_code *code, const struct elf *elf)
+{
+	const struct user_places *begin = &code->begin, *end = &code->end;
+	struct elf_function function;
+	char name[ELF_NAME_MOST];
+	uint64_t address;
+
+	if (begin->count != 1)
+		return 0;
+	if (code->is_function)
+		return elf_address(elf, begin->at[0].offset, &address) &&
+			       elf_function_at(elf, address, &function, name) &&
+			       function.address == address
+			   ? function.size
+			   : 0;
+	return end->count == 1 && end->at[0].offset > begin->at[0].offset
+		   ? end->at[0].offset - begin->at[0].offset
+		   : 0;
+}
+
 /* find_section - find where a section begins and ends; returns 0, or an errno with the text */
 static int find_section(struct user_code *code, const struct elf *elf, const char *begin,
 			const char *end, bool is_forced, char *text)
@@ -285,6 +306,8 @@ static int find_section(struct user_code *code, const struct elf *elf, const cha
 	code->is_next = !code->is_function && (!*end || are_same(&code->begin, &code->end));
 	if (!error && code->is_function)
 		error = check_return(elf, begin, code->begin.at[0].offset, is_forced, text);
+	if (!error)
+		code->bytes = find_bytes(code, elf);
 	return error;
 }
 

@@ -26,6 +26,7 @@ struct user_code {
 	bool is_function; /* from the entry to the return; begin: the entry */
 	bool is_next;	  /* from a place to the next time; begin: the place */
 	uint64_t pops;	  /* as return_pops of struct section_config */
+	uint64_t bytes;	  /* of its code, from where it begins; 0: not known */
 	struct user_places begin;
 	struct user_places end;
 };

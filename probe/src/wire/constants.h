@@ -102,6 +102,8 @@
 #define WIRE_MOST_PATH_GROUPS 512u
 /* Conditions on the beginning of a section. */
 #define WIRE_MOST_CONDITIONS 4u
+/* Reads before an execution of an experiment: 8 MiB in lines of 64 bytes. */
+#define WIRE_MOST_TREATMENT_READS 131072u
 /* Events that are counted of each execution of a section. */
 #define WIRE_MOST_EXECUTION_COUNTS 4u
 /* Of so many executions of a section at most one is drawn. */
@@ -204,6 +206,14 @@ enum section_groups {
 	GROUPS_COUNT = 5,
 };
 
+/* What is read before executions that are treated: their own code, or 8 MiB of memory. */
+enum section_treatment {
+	TREATMENT_NONE = 0,
+	TREATMENT_PREFETCH = 1,
+	TREATMENT_COLD = 2,
+	TREATMENT_COUNT = 3,
+};
+
 /* What a listed name is of; user: a function of a file. */
 enum listed_kind {
 	LISTED_FUNCTION = 0,
@@ -239,11 +249,13 @@ enum listing_lack {
 	LACKS_COUNT = 33,
 };
 
-/* Of an execution that is kept: drawn, and not only for its duration; ended on another CPU. */
+/* Of an execution that is kept: drawn, not only for its duration; ended on another CPU; arm. */
 enum execution_flag {
 	EXECUTION_DRAWN = 1,
 	EXECUTION_MOVED = 2,
-	EXECUTION_COUNT = 3,
+	EXECUTION_TREATED = 4,
+	EXECUTION_PLACEBO = 8,
+	EXECUTION_COUNT = 9,
 };
 
 /* Counts of an execution: its own, refused, or those of other threads too. */
@@ -442,6 +454,8 @@ enum recorder_kind {
 #define WIRE_LOADS(X)                                                                              \
 	X(memory, "bytes", "copies memory far beyond the caches")                                  \
 	X(code, "calls", "runs through code far beyond the instruction cache")                     \
+	X(tlb, "pages",                                                                            \
+	  "reads far more pages than a TLB has translations for, and hardly any data")             \
 	X(switch, "switches", "many threads hand tokens round a ring")                             \
 	X(net, "bytes", "TCP streams and small TCP and UDP packets over loopback")                 \
 	X(fork, "forks", "short-lived processes, one after another")                               \

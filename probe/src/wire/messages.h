@@ -65,6 +65,7 @@ enum wire_kind {
 	WIRE_EXECUTIONS = 127,
 	WIRE_EXECUTION_BINS = 128,
 	WIRE_SECTION_RESULT = 129,
+	WIRE_SECTION_ARM = 150,
 	WIRE_EXECUTION_COUNTS = 132,
 	WIRE_FLOOR_COUNTS = 133,
 	WIRE_LISTED_PLACE = 134,
@@ -209,6 +210,7 @@ struct wire_section {
 	uint64_t above_ns;
 	uint8_t locks;
 	struct wire_bytes file;
+	uint8_t treatment;
 };
 
 /* list_places - List names that match a pattern, of what a section can begin at. */
@@ -616,6 +618,18 @@ struct wire_section_result {
 	uint64_t no_room;
 	uint64_t unmatched;
 	uint64_t missed;
+};
+
+/* section_arm - An arm of an experiment; `data`: a block waits, how long reading took before each.
+ */
+struct wire_section_arm {
+	uint8_t treated;
+	uint32_t reads;
+	uint64_t entries;
+	uint64_t returned;
+	uint64_t failed;
+	uint16_t bins;
+	struct wire_bytes data;
 };
 
 /* execution_counts - Counts of the executions of the last block of that CPU; `data`: a block

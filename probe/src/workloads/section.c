@@ -15,6 +15,7 @@
 #include "activations/bins.h"
 #include "activations/lock_groups.h"
 #include "activations/path_groups.h"
+#include "activations/section_code.h"
 #include "activations/section_windows.h"
 #include "activations/thread_names.h"
 #include "benchmark/counters.h"
@@ -47,6 +48,12 @@
 #define TRY_LOOK_NS (10 * NS_PER_MS)
 /* of those that come in a second. */
 #define KEPT_PER_S 250000u
+/* In an experiment fewer are drawn: reading takes about 1 ms of a CPU for 8 MiB, and 5 us for code.
+ */
+#define COLD_PER_S     100u
+#define PREFETCH_PER_S 2000u
+/* Where a part is asked for, so many times as many. */
+#define MOST_TREATED 5u
 /* With more on one CPU its hooks would take most of the CPU. */
 #define MOST_PER_S 4000000u
 
@@ -303,6 +310,14 @@ static uint64_t sample_ns_for(uint64_t longer_ns)
 	return longer_ns / 4 > SAMPLE_LEAST_NS ? longer_ns / 4 : SAMPLE_LEAST_NS;
 }
 
+/* kept_per_s - how many executions are kept in a second at most */
+static uint64_t kept_per_s(const struct wire_section *asked)
+{
+	if (asked->treatment == TREATMENT_COLD)
+		return COLD_PER_S;
+	return asked->treatment == TREATMENT_PREFETCH ? PREFETCH_PER_S : KEPT_PER_S;
+}
+
 /* wait_gathering - wait until then, and pair what is traced meanwhile */
 static void wait_gathering(struct section *section, uint64_t until_ns)
 {
@@ -368,8 +383,13 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 			    " times a second, that trace events are overwritten before they are "
 			    "read: use one that runs less often, or --comm NAME",
 			    per_s);
-	while (!asked->one_in && per_s / one_in > KEPT_PER_S && one_in < WIRE_MOST_ONE_IN)
+	while (!asked->one_in && per_s / one_in > kept_per_s(asked) && one_in < WIRE_MOST_ONE_IN)
 		one_in *= 2;
+	if (asked->treatment && per_s / one_in > MOST_TREATED * kept_per_s(asked))
+		return fail(text, EBUSY,
+			    "reading before %" PRIu64 " executions a second would take most of a "
+			    "CPU: leave --one-in out",
+			    per_s / one_in);
 	longer_ns = asked->above_ns ? asked->above_ns : section_longer_ns(section);
 	section_forget(section);
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
@@ -555,6 +575,7 @@ static void end(struct section_workload *workload)
 			  " trace events were overwritten before they were read: executions that "
 			  "had begun by then count as left without a return",
 			  section_lost(&workload->section));
+	section_arms_send(&workload->section, workload->sender);
 	send_results(workload);
 	release(workload);
 	workload_send_result(workload->sender);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "activations/section_code.h"
 #include "bpf/kernel_btf.h"
 #include "failure.h"
 #include "section_spins.h"
@@ -169,6 +170,7 @@ int section_plan_take(struct section_names *names, const struct wire_section *as
 {
 	struct section_config *config = &plan->config;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int error;
 
 	*plan = (struct section_plan){
 	    .kind = asked->kind,
@@ -186,7 +188,8 @@ int section_plan_take(struct section_names *names, const struct wire_section *as
 		       /* Of which thread the CPU is says who is seen there. */
 		       .keeps_samples =
 			   (asked->locks & GROUPS_SAMPLES) && asked->key == PAIRED_BY_THREAD,
-		       .path_flags = asked->kind == SECTION_USER ? USER_STACK : 0},
+		       .path_flags = asked->kind == SECTION_USER ? USER_STACK : 0,
+		       .treatment = asked->treatment},
 	};
 	while (plan->rows > ROWS_LEAST &&
 	       plan->rows * sizeof(struct section_row) * plan->cpu_limit > BYTES_MOST)
@@ -204,5 +207,8 @@ int section_plan_take(struct section_names *names, const struct wire_section *as
 	}
 	if (config->keeps_samples)
 		section_spins_find(config->spins);
+	error = section_code_find(plan, text);
+	if (error)
+		return error;
 	return asked->kind == SECTION_TRACEPOINTS ? take_arguments(names, asked, plan, text) : 0;
 }

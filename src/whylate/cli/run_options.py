@@ -58,8 +58,8 @@ _OPTIONS = (
            help="Seed of random orders; in virtual time also of the board's random numbers and "
            "start."),
     _load("--load", "loads", type=LOAD, multiple=True, metavar="KIND[:N]",
-          help="Run a background load: memory, code, switch, net, fork, mmap, timer, disk, or "
-          "cmd:COMMAND. May be repeated."),
+          help="Run a background load: memory, code, tlb, switch, net, fork, mmap, timer, disk, "
+          "or cmd:COMMAND. May be repeated."),
     _load("--set", "settings", type=SETTING, multiple=True,
           help="Change a file under /proc/sys or /sys for the run. May be repeated."),
     _load("--fault", "faults", multiple=True, metavar="'NAME [PARAMETER=VALUE]...'",

@@ -21,6 +21,7 @@ from whylate.run.workloads.section import parse_place
 from whylate.wire.constants import MOST_ONE_IN
 
 if TYPE_CHECKING:
+    from whylate.recording.sections import Treatment
     from whylate.recording.workloads.activations import Engine
 
 _what = option_under(Heading.WHAT)
@@ -65,6 +66,9 @@ _recording = option_under(Heading.RECORDING)
             help="Count the call paths of longer executions, and of some others.")  # fmt: skip
 @_recording("--samples", is_flag=True,
             help="Look from time to time where executions are in their own code.")  # fmt: skip
+@option_under(Heading.WHAT)("--experiment", type=click.Choice(["prefetch", "cold"]),
+            help="Read before half of the executions that are drawn, by chance, their own code, or "
+            "8 MiB of other memory, and compare them with the other half.")  # fmt: skip
 @counters_option
 @_recording("--spool", is_flag=True, help="Keep all rows on the board until the end.")
 @run_options
@@ -86,6 +90,7 @@ def command(
     locks: bool,
     paths: bool,
     samples: bool,
+    experiment: Treatment | None,
     spool: bool,
     options: RunOptions,
 ) -> None:
@@ -137,6 +142,11 @@ def command(
 
         list_section(section, pid, options)
         return
+    if experiment is not None and requirements:
+        raise RequestError(
+            "--require judges code as it runs, and an experiment changes how it runs: make a run "
+            "without --experiment"
+        )
     workload = Section(
         duration_ns=duration_ns,
         spool=spool,
@@ -149,6 +159,7 @@ def command(
         one_in=one_in,
         recorder=plan_recorder(engine, threshold_ns),
         keep_above_ns=keep_above_ns,
+        experiment=experiment,
         counters=[CounterPlan(name) for name in dict.fromkeys(counters)],
     )
     outcomes = make_runs(workload, options)

@@ -25,6 +25,7 @@ from whylate.stats.comparison.shapes import (
     rows_needed,
 )
 from whylate.stats.run.in_time import rows_in_time
+from whylate.summary.arms import ExperimentFigures
 from whylate.summary.benchmarks.model import Figure, main_figures
 from whylate.summary.executions import CounterFigures, counter_figures
 from whylate.summary.model import Estimate, RecordingSummary, Summary, Trust
@@ -58,6 +59,8 @@ class OverlayRun(msgspec.Struct, frozen=True):
     duration: CounterFigures | None = None
     group: int | None = None
     no_group: str | None = None
+    #: Of executions, some of which were treated; the other figures are then of the placebo.
+    experiment: ExperimentFigures | None = None
 
 
 class ShapePair(msgspec.Struct, frozen=True):
@@ -164,6 +167,7 @@ def _of_latencies(directories: Sequence[Path], runs: Sequence[Run]) -> Overlaid:
             duration=_duration(durations),
             group=of_run.get(number),
             no_group=lack,
+            experiment=summary.section.experiment if summary.section is not None else None,
         )
         for number, (summary, durations, lack) in enumerate(
             zip(summaries, values, lacks, strict=True), 1

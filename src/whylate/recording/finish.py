@@ -36,7 +36,13 @@ from whylate.recording.recorder.windows import windows_writer
 from whylate.recording.store import journal as journal_file
 from whylate.recording.store.journal import OPENING, Closing, Opening, read_batches, read_journal
 from whylate.recording.store.repetitions import write_repetitions
-from whylate.recording.store.samples import NAME, NAME_OF_LONGER, SamplesWriter, samples_writer
+from whylate.recording.store.samples import (
+    NAME,
+    NAME_OF_LONGER,
+    NAME_OF_TREATED,
+    SamplesWriter,
+    samples_writer,
+)
 from whylate.recording.store.stretches import write_stretches
 from whylate.recording.waits import WaitReport
 from whylate.recording.workloads.activations.accounting import CpuAccounting
@@ -92,6 +98,8 @@ def _decoder(directory: Path, opening: Opening, files: contextlib.ExitStack) -> 
         sink = files.enter_context(_samples_writer(directory, plan, NAME)).rows
         if plan.activations.longer_than_ns is not None:
             longer = files.enter_context(_samples_writer(directory, plan, NAME_OF_LONGER)).rows
+        elif plan.activations.experiment is not None:
+            longer = files.enter_context(_samples_writer(directory, plan, NAME_OF_TREATED)).rows
     if plan.recorder is not None:
         windows = files.enter_context(windows_writer(directory))
         machine = {"armv7": "armv7l"}.get(opening.probe_arch, opening.probe_arch)

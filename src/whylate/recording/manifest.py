@@ -333,7 +333,9 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def has_all_rows(self) -> bool:
         """Whether all that was seen has a row: of a section only some executions may have one."""
-        return self.one_in == 1
+        activations = self.plan.activations
+        has_arms = activations is not None and activations.experiment is not None
+        return self.one_in == 1 and not has_arms
 
     @property
     def start_ns(self) -> int:

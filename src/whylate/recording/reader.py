@@ -23,7 +23,7 @@ from whylate.recording.samples import Activations, CpuSamples, Numbered
 from whylate.recording.store import journal
 from whylate.recording.store.executions import ExecutionFile
 from whylate.recording.store.repetitions import read_repetitions
-from whylate.recording.store.samples import NAME, NAME_OF_LONGER
+from whylate.recording.store.samples import NAME, NAME_OF_LONGER, NAME_OF_TREATED
 from whylate.recording.store.samples_reader import read_numbered, read_samples, read_series
 from whylate.recording.workloads.activations import ActivationWorkload
 
@@ -74,7 +74,9 @@ class Recording:
             return None
         path, activations = self._samples_file()
         longer = self.directory / NAME_OF_LONGER if activations.longer_than_ns is not None else None
-        return ExecutionFile(path, tuple(self.manifest.plan.row_counters), longer)
+        has_arms = activations.experiment is not None
+        treated = self.directory / NAME_OF_TREATED if has_arms else None
+        return ExecutionFile(path, tuple(self.manifest.plan.row_counters), longer, treated)
 
     def _samples_file(self) -> tuple[Path, ActivationWorkload]:
         activations = self.manifest.plan.activations

@@ -17,11 +17,12 @@ from whylate.wire.constants import (
     MOST_LOCK_GROUPS,
     MOST_ONE_IN,
     MOST_PATH_GROUPS,
+    MOST_TREATMENT_READS,
     WAIT_BINS,
     ExecutionPart,
     SectionHook,
 )
-from whylate.wire.messages import ExecutionBins
+from whylate.wire.messages import ExecutionBins, SectionArm
 
 #: Callers of a wait that are kept (probe/src/section/bpf/layout.h).
 MOST_CALLERS = 8
@@ -37,6 +38,9 @@ HOOKS: dict[int, HookName] = {
     SectionHook.KPROBE_EVENT: "kprobe event",
     SectionHook.TRACE_EVENT: "trace event",
 }
+
+#: What is read before executions that are treated.
+Treatment = Literal["prefetch", "cold"]
 
 PartName = Literal[
     "interrupts", "switches", "locks", "page faults", "time of page faults", "steal", "own code"
@@ -170,6 +174,43 @@ class PathsReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     groups: Annotated[list[PathReport], Meta(max_length=MOST_PATH_GROUPS)] = []
 
 
+class ArmReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Executions of one arm of an experiment, treated or of the placebo.
+
+    reads: of a line of 64 bytes each, before an execution, as many in either arm. failed: those of
+    all executions that found no memory there. bins: executions, by how long reading took before
+    each, in ascending order.
+    """
+
+    treated: bool
+    reads: Annotated[int, Meta(ge=1, le=MOST_TREATMENT_READS)]
+    entries: Count
+    returned: Count
+    failed: Count
+    bins: Annotated[list[WaitBin], Meta(max_length=WAIT_BINS)]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for numbers that contradict each other."""
+        if any(later.bin <= before.bin for before, later in pairwise(self.bins)):
+            raise ValueError("bins of an arm in no order")
+        if sum(part.count for part in self.bins) != self.entries:
+            raise ValueError("executions of an arm that are in no bin")
+        if self.returned > self.entries or self.failed > self.entries * self.reads:
+            raise ValueError("more executions of an arm than began")
+
+
+def decode_arm(message: SectionArm) -> ArmReport:
+    """Return an arm; raises WireError for what no board can have counted."""
+    fields = {
+        name: getattr(message, name) for name in ArmReport.__struct_fields__ if name != "bins"
+    }
+    bins = decode_rows(decode_numbers(message.data), message.bins, "waits").tolist()
+    try:
+        return msgspec.convert(fields | {"treated": bool(message.treated), "bins": bins}, ArmReport)
+    except msgspec.ValidationError as error:
+        raise WireError(f"an arm of an experiment: {error}") from None
+
+
 class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How the executions of a run were timed, and what became of all of them.
 
@@ -194,6 +235,8 @@ class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     paths: PathsReport | None = None
     #: The same of where executions were seen in their own code, each once.
     samples: PathsReport | None = None
+    #: Of an experiment: the placebo and what is treated.
+    arms: Annotated[list[ArmReport], Meta(max_length=2)] = []
     #: None where the run broke before.
     floor_before: SectionFloor | None = None
     floor_after: SectionFloor | None = None

@@ -11,6 +11,7 @@ from whylate.recording.manifest import CrashReport, HitReport, LoadReport
 from whylate.recording.plan import FaultPlan
 from whylate.recording.sections import SectionAccount, SectionFloor
 from whylate.recording.workloads.app import Target
+from whylate.summary.arms import ExperimentFigures
 from whylate.summary.executions import CounterFigures, FittedLine
 
 #: The quantiles that are printed and that requirements may name.
@@ -315,6 +316,8 @@ class SectionFigures(msgspec.Struct, frozen=True):
     longer: LongerFigures | None = None
     #: None where no event was counted.
     counters: SectionCounters | None = None
+    #: None where nothing was done before executions; else all figures beside it are the placebo's.
+    experiment: ExperimentFigures | None = None
 
 
 class AddedFigure(msgspec.Struct, frozen=True):

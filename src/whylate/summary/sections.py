@@ -13,11 +13,12 @@ from whylate.quantities import format_count, format_ns, format_percent
 from whylate.recording.imported.executions.model import Column
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import Activations
-from whylate.recording.sections import PartName, SectionReport
+from whylate.recording.sections import PartName, SectionReport, Treatment
 from whylate.recording.store.executions import ExecutionFile, Executions
 from whylate.recording.waits import bin_edges
 from whylate.stats.executions.parts import TIMES, ExecutionClass, Times, classify, find_classes
 from whylate.stats.run.in_time import rows_in_time
+from whylate.summary.arms import experiment_figures
 from whylate.summary.executions import Counted, CounterFigures, counter_figures
 from whylate.summary.kept import kept_figures
 from whylate.summary.locks import lock_figures
@@ -83,7 +84,15 @@ def section_figures(
         duration=_duration(series),
         longer=longer,
         counters=counters,
+        experiment=experiment_figures(
+            _treatment(manifest), report.arms, executions, manifest.plan.seed
+        ),
     )
+
+
+def _treatment(manifest: Manifest) -> Treatment | None:
+    workload = manifest.plan.activations
+    return workload.experiment if workload is not None else None
 
 
 def _limit(manifest: Manifest) -> int | None:
@@ -205,8 +214,11 @@ def _class_figures(each: ExecutionClass, longer: Executions) -> ExecutionClassFi
 
 def without_all_rows(section: SectionFigures | None) -> Exceedance | None:
     """Return the refused bound of a section of which only some executions have rows."""
-    if section is None or section.one_in == 1:
+    if section is None or (section.one_in == 1 and section.experiment is None):
         return None
+    if section.experiment is not None:
+        reason = "only the placebo's executions are judged, and half of those drawn are treated"
+        return Exceedance(None, None, None, None, None, None, reason)
     reason = f"only 1 of {format_count(section.one_in)} executions has a row"
     kept = section.kept
     if kept is not None and kept.longest and kept.longest[0].duration_ns > kept.above_ns:

@@ -99,6 +99,8 @@ MOST_LOCK_GROUPS = 256
 MOST_PATH_GROUPS = 512
 #: Conditions on the beginning of a section.
 MOST_CONDITIONS = 4
+#: Reads before an execution of an experiment: 8 MiB in lines of 64 bytes.
+MOST_TREATMENT_READS = 131_072
 #: Events that are counted of each execution of a section.
 MOST_EXECUTION_COUNTS = 4
 #: Of so many executions of a section at most one is drawn.
@@ -202,6 +204,14 @@ class SectionGroups(IntEnum):
     SAMPLES = 4
 
 
+class SectionTreatment(IntEnum):
+    """What is read before executions that are treated: their own code, or 8 MiB of memory."""
+
+    NONE = 0
+    PREFETCH = 1
+    COLD = 2
+
+
 class ListedKind(IntEnum):
     """What a listed name is of; user: a function of a file."""
 
@@ -238,10 +248,12 @@ class ListingLack(IntFlag):
 
 
 class ExecutionFlag(IntFlag):
-    """Of an execution that is kept: drawn, and not only for its duration; ended on another CPU."""
+    """Of an execution that is kept: drawn, not only for its duration; ended on another CPU; arm."""
 
     DRAWN = 1
     MOVED = 2
+    TREATED = 4
+    PLACEBO = 8
 
 
 class CountState(IntEnum):
@@ -470,6 +482,7 @@ class EventKind(IntEnum):
 LOADS = {
     "memory": ("bytes", "copies memory far beyond the caches"),
     "code": ("calls", "runs through code far beyond the instruction cache"),
+    "tlb": ("pages", "reads far more pages than a TLB has translations for, and hardly any data"),
     "switch": ("switches", "many threads hand tokens round a ring"),
     "net": ("bytes", "TCP streams and small TCP and UDP packets over loopback"),
     "fork": ("forks", "short-lived processes, one after another"),

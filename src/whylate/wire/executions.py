@@ -16,7 +16,9 @@ from whylate.wire.samples import Rows
 
 #: Stands for a count that an execution does not have.
 NO_COUNT = -1
-_FLAGS = int(ExecutionFlag.DRAWN | ExecutionFlag.MOVED)
+_FLAGS = int(
+    ExecutionFlag.DRAWN | ExecutionFlag.MOVED | ExecutionFlag.TREATED | ExecutionFlag.PLACEBO
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,6 +167,7 @@ class Section(
         "one_in": (0, 16_777_216),
         "above_ns": (0, 4_611_686_018_427_387_903),
         "locks": (0, 7),
+        "treatment": (0, 2),
     },
 ):
     """Time each execution of a section of code."""
@@ -188,6 +189,7 @@ class Section(
     above_ns: U64
     locks: U8
     file: Text
+    treatment: U8
 
 
 @dataclass(frozen=True, slots=True)
@@ -869,6 +871,30 @@ class SectionResult(
 
 
 @dataclass(frozen=True, slots=True)
+class SectionArm(
+    Message,
+    kind=150,
+    ranges={
+        "treated": (0, 1),
+        "reads": (1, 131_072),
+        "entries": (0, 9_223_372_036_854_775_807),
+        "returned": (0, 9_223_372_036_854_775_807),
+        "failed": (0, 9_223_372_036_854_775_807),
+        "bins": (0, 784),
+    },
+):
+    """An arm of an experiment; `data`: a block waits, how long reading took before each."""
+
+    treated: U8
+    reads: U32
+    entries: U64
+    returned: U64
+    failed: U64
+    bins: U16
+    data: Blob
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutionCounts(
     Message, kind=132, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
 ):
@@ -1460,6 +1486,7 @@ MESSAGES: dict[int, type[Message]] = {
         Executions,
         ExecutionBins,
         SectionResult,
+        SectionArm,
         ExecutionCounts,
         FloorCounts,
         ListedPlace,

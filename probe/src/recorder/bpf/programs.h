@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 a0b1be8e437d10f1893d44524c0d9edb1cf1cee42def9f7f2a7d2c2872a7977c */
+/* sources: sha256 558572774959baef9a6f093636b1ca063c540ccfc6b61ba44c98bf18872b7778 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 3b9d86d6bcbcd2fa7d8006cf29a182a57e99a48d4ea904d28a557010cade2fc8 */
+/* sources: sha256 c6e9a25e62e254bda85a17a2022f8da552635bac2a1c7a59c1f80e296c57d4b5 */
 /* clang-format off */
 #ifndef WHYLATE_SAMPLED_BPF_PROGRAMS_H
 #define WHYLATE_SAMPLED_BPF_PROGRAMS_H

@@ -14,6 +14,7 @@
 #include "owner.h"
 #include "path.h"
 #include "steal.h"
+#include "treatment.h"
 
 /*
  * drop_left - drop the frames whose code has been left without a return; returns how many remain
@@ -44,14 +45,16 @@ ALWAYS_INLINE __u64 drop_left(struct section_cpu *cpu, struct section_owner *own
 	return remain;
 }
 
-/* begin - an execution begins; place: a pointer, or a number, that says where on the stack */
-ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
+/* begin - an execution begins; place: a pointer, or a number, that says where on the stack; code:
+ * where its code begins, in user code */
+ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number, __u64 code)
 {
 	struct section_cpu *cpu = cpu_here();
 	struct section_frame *frame;
 	struct section_owner *owner;
 	__u64 depth, here;
 	bool is_busy = 0, is_closed;
+	struct draw drawn = {};
 
 	if (!cpu)
 		return;
@@ -59,6 +62,8 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 	if (unlikely(cpu->limit && cpu->entries >= cpu->limit))
 		cpu->is_closed = 1;
 	is_closed = cpu->is_closed;
+	if (!is_closed)
+		draw(cpu, code, &drawn);
 	owner = lock_owner(key, 0, &is_busy);
 	if (!owner && !is_busy && !is_closed)
 		owner = lock_owner(key, 1, &is_busy);
@@ -100,7 +105,9 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 	frame->level = cpu->level;
 	frame->parts = owner->parts;
 	frame->samples = frame->spins = 0;
-	frame->is_drawn = cpu->one_in < 2 || bpf_get_prandom_u32() % (__u32)cpu->one_in == 0;
+	frame->flags = drawn.flags;
+	if (wanted.treatment && drawn.flags)
+		count_entry(cpu, &drawn);
 	if (wanted.counter_count) {
 		frame->switches = owner->switches;
 		read_counts(&frame->counts);
@@ -119,24 +126,6 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number)
 			frame->counts.paused_ns = SECTION_REFUSED;
 	}
 	release(owner, key, depth + 1);
-}
-
-/* bin_of - the bin of a duration: see block waits of the wire */
-ALWAYS_INLINE __u32 bin_of(__u64 ns)
-{
-	__u32 octave = 0, bin;
-	__u64 rest = ns;
-
-	if (ns < 16)
-		return ns;
-#pragma clang loop unroll(full)
-	for (int bits = 32; bits; bits /= 2)
-		if (rest >> bits) {
-			rest >>= bits;
-			octave += bits;
-		}
-	bin = (octave - 3) * 16 + (ns >> (octave - 4) & 15);
-	return bin < WIRE_WAIT_BINS ? bin : WIRE_WAIT_BINS - 1;
 }
 
 ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *owner,
@@ -182,7 +171,7 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *own
 	}
 	row->pid = pid_tgid;
 	row->begin_cpu = frame->cpu;
-	row->flags = (frame->is_drawn ? EXECUTION_DRAWN : 0) | (has_moved ? EXECUTION_MOVED : 0);
+	row->flags = frame->flags | (has_moved ? EXECUTION_MOVED : 0);
 	if (wanted.counter_count)
 		keep_counts(row, &frame->counts, ended,
 			    has_moved || owner->switches != frame->switches);
@@ -250,7 +239,9 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	if (bin < WIRE_WAIT_BINS)
 		count(&cpu->bins[bin], 1);
 	take_steal(owner);
-	if (frame->is_drawn || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns))
+	if (wanted.treatment && frame->flags)
+		count(&arm_of(cpu, frame->flags)->returned, 1);
+	if (frame->flags || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns))
 		keep(cpu, owner, frame, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id(),
 		     &ended);
 	if (wanted.keeps_samples)
@@ -258,7 +249,7 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	/* The owner is another's once it is released. */
 	if (wanted.keeps_paths) {
 		duration_ns = now - frame->begin_ns;
-		is_drawn = frame->is_drawn;
+		is_drawn = frame->flags;
 	}
 	release(owner, key, depth);
 	if (wanted.keeps_paths)

@@ -17,6 +17,7 @@ enum section_place {
 	AT_SECTION_EVENTS,
 	AT_SECTION_PATHS,
 	AT_SECTION_SAMPLES,
+	AT_SECTION_WALK,
 };
 
 /* Executions of one owner that have begun and not ended, one within the other. */
@@ -73,7 +74,18 @@ struct section_config {
 	__s64 steal_from_queue; /* so far behind the run queue of a CPU */
 	__u64 keeps_samples;	/* where executions are in their own code is kept */
 	struct section_range spins[SECTION_SPINS];
+	/* enum section_treatment: what is read before executions that are drawn, */
+	__u32 treatment;
+	__u32 treatment_reads; /* how often, */
+	__u64 code_address;    /* and where: of a function of the kernel; 0: where the hook is */
 };
+
+/* What is read where the caches shall hold nothing of the section, */
+#define WALK_BYTES (8u << 20)
+/* line by line: none of these processors' with BPF has shorter ones in its unified caches. */
+#define WALK_LINE_BYTES 64u
+/* Lines of the section's own code that are read: 16 KiB. */
+#define CODE_READS_MOST 256u
 
 /* Levels of interrupts and softirqs, one within the other. */
 #define SECTION_LEVELS 8u
@@ -151,7 +163,7 @@ struct section_frame {
 	__u64 place; /* on the stack: which execution it is. 0: of a pair of tracepoints */
 	__u64 begin_ns;
 	__u32 cpu;
-	__u16 is_drawn;
+	__u16 flags;		    /* enum execution_flag: those that are known */
 	__u16 level;		    /* of interrupts, in which it runs */
 	struct section_parts parts; /* its owner's, when it began */
 	__u64 switches;		    /* its owner's, when it began */
@@ -204,6 +216,15 @@ struct section_row {
 	__u64 counts[WIRE_MOST_EXECUTION_COUNTS];
 };
 
+/* An arm of an experiment: executions that were drawn for it. */
+struct section_arm {
+	__u64 entries;
+	__u64 returned;
+	__u64 failed; /* reads that found no memory there */
+	/* By how long reading took before each: see block waits of the wire. */
+	__u64 bins[WIRE_WAIT_BINS];
+};
+
 /* A CPU, with its rows behind it. Counts are of what happened on it. */
 struct section_cpu {
 	__u64 entries;
@@ -231,6 +252,7 @@ struct section_cpu {
 	} levels[SECTION_LEVELS];
 	__u64 steal_address; /* where the kernel counts steal; 0: not known yet */
 	struct section_lock locks[SECTION_LOCKS];
+	struct section_arm arms[2]; /* placebo, treated */
 	/* Executions that have returned, by their durations: see block waits of the wire. */
 	__u64 bins[WIRE_WAIT_BINS];
 };

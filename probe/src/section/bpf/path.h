@@ -90,7 +90,7 @@ ALWAYS_INLINE void keep_sample(const struct section_cpu *cpu, const struct secti
 
 	/* One within it may have been seen since. */
 	if (!frame->samples || owner->sample.of != frame->begin_ns || !cpu->longer_ns ||
-	    (!is_longer && !frame->is_drawn))
+	    (!is_longer && !frame->flags))
 		return;
 	paths = bpf_map_lookup_elem(&section_samples, &here);
 	if (!paths || !has_room(paths, is_longer))

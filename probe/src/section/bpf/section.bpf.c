@@ -7,6 +7,27 @@
 #include "parts.h"
 #include "sample.h"
 
+/* code_at - where the hook is that was hit */
+ALWAYS_INLINE __u64 code_at(struct pt_regs *regs)
+{
+	struct pt_regs___arm64 *arm64 = (void *)regs;
+	__u64 address = 0;
+
+	if (wanted.treatment != TREATMENT_PREFETCH || wanted.code_address)
+		return 0;
+	/* Read in either way: the verifier permits no reading from an address that is chosen
+	 * before.
+	 */
+	if (kernel_has(regs->ip)) {
+		address = regs->ip;
+		opaque(address);
+	} else if (kernel_has(arm64->pc)) {
+		address = arm64->pc;
+		opaque(address);
+	}
+	return address;
+}
+
 /* ---------------------------------------------------------------- functions, by trampolines */
 
 SECTION("fentry/function") int function_entry(__u64 *context)
@@ -14,7 +35,7 @@ SECTION("fentry/function") int function_entry(__u64 *context)
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 
 	if (is_wanted(pid_tgid))
-		begin(thread_key(pid_tgid), context, 0);
+		begin(thread_key(pid_tgid), context, 0, 0);
 	return 0;
 }
 
@@ -34,7 +55,7 @@ SECTION("kprobe/entry") int probe_entry(struct pt_regs *regs)
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 
 	if (is_wanted(pid_tgid))
-		begin(thread_key(pid_tgid), 0, regs->sp);
+		begin(thread_key(pid_tgid), 0, regs->sp, code_at(regs));
 	return 0;
 }
 
@@ -53,9 +74,8 @@ SECTION("kprobe/begin") int probe_begin(void *context)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 
-	(void)context;
 	if (is_wanted(pid_tgid))
-		begin(thread_key(pid_tgid), 0, 0);
+		begin(thread_key(pid_tgid), 0, 0, code_at(context));
 	return 0;
 }
 
@@ -80,7 +100,7 @@ SECTION("kprobe/next") int probe_next(void *context)
 		return 0;
 	/* The first time ends nothing. */
 	end(thread_key(pid_tgid), 0, 0, now, pid_tgid, 0, context);
-	begin(thread_key(pid_tgid), 0, 0);
+	begin(thread_key(pid_tgid), 0, 0, code_at(context));
 	return 0;
 }
 
@@ -147,7 +167,7 @@ SECTION("raw_tp/begin") int pair_begin(__u64 *context)
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 
 	if (is_wanted(pid_tgid) && holds(context))
-		begin(pair_key(context, pid_tgid, wanted.begin_argument), 0, 0);
+		begin(pair_key(context, pid_tgid, wanted.begin_argument), 0, 0, 0);
 	return 0;
 }
 

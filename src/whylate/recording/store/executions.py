@@ -50,12 +50,26 @@ class ExecutionFile:
     """The executions of a recording on disk. counters: events that were counted of each.
 
     longer: the file of those that were not drawn, and are kept because they took long; None: none
-    were to be kept.
+    were to be kept. treated: the file of treated executions of an experiment, beside those of the
+    placebo; None: it is none.
     """
 
     path: Path
     counters: tuple[str, ...] = ()
     longer: Path | None = None
+    treated: Path | None = None
+
+    def arms(self, seed: int) -> tuple[Executions, Executions]:
+        """Return the executions of the placebo and the treated ones, at most MOST_ROWS of each.
+
+        Of more as many are drawn at random. Raises ValueError of a recording without an experiment,
+        and RecordingError.
+        """
+        if self.treated is None:
+            raise ValueError("a recording without an experiment has no arms")
+        files = (self, ExecutionFile(self.treated, self.counters))
+        placebo, treated = (file.split(np.iinfo(np.int64).max, seed)[1] for file in files)
+        return placebo, treated
 
     def longest(self, most: int) -> tuple[Executions, NDArray[np.bool_], int]:
         """Return the longest executions of all that are kept, the longest first.

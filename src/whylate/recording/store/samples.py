@@ -32,6 +32,8 @@ Stages = NDArray[np.int64] | NDArray[np.int32]
 NAME = "samples.parquet"
 #: Executions that were not drawn, and are kept because they took long: no part of the sample.
 NAME_OF_LONGER = "longer.parquet"
+#: Executions of an experiment that are treated: the sample is the placebo's.
+NAME_OF_TREATED = "treated.parquet"
 #: Rows in memory before they are written.
 GROUP_ROWS = 1 << 20
 COLUMNS = ["cpu", "activation", "latency_ns", "overrun"]

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from whylate.recording.bounds import Integer, Small
+from whylate.recording.sections import Treatment
 from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.text import plain
@@ -124,7 +125,8 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     comm, pid: of threads of that name, or of that process, alone. one_in: of so many executions one
     is drawn and kept; None: as few are as can be kept. keep_above_ns: those that take longer are
     kept as well, apart from the sample; None: none is. counters: events that are counted between
-    the marks of each execution.
+    the marks of each execution. experiment: what is done before half of those that are drawn, by
+    chance.
     """
 
     place: AnyPlace
@@ -141,6 +143,7 @@ class Section(ActivationWorkload, frozen=True, kw_only=True, tag="section"):
     counters: Annotated[list[CounterPlan], Meta(max_length=MOST_EXECUTION_COUNTS)] = msgspec.field(
         default_factory=list
     )
+    experiment: Treatment | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for names of counters that make no columns."""

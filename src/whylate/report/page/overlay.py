@@ -21,6 +21,7 @@ from whylate.report.page.render import render_page, write
 from whylate.report.plots.arms import colour
 from whylate.report.plots.overlay import arms_of, distributions, time_lines
 from whylate.report.plots.sweeps import sides_of, sweep_charts
+from whylate.report.section_arms import RUN_COLUMNS, run_notes, run_rows
 from whylate.report.sentences import QUANTILES
 from whylate.text import plain
 
@@ -57,6 +58,9 @@ def render_overlay(overlaid: Overlaid) -> str:
             for text in page.missing_figures([row])[:1]
         ],
         peaks=peak_lines_of_runs(overlay),
+        experiment_columns=RUN_COLUMNS,
+        experiments=run_rows(overlay.runs),
+        experiment_notes=run_notes(overlay.runs),
         points=[
             (plain(point.name, 120), plain(point.unit, 20), list(map(figure_text, point.figures)))
             for point in overlay.points[:_MOST_POINTS]

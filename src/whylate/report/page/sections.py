@@ -23,6 +23,14 @@ from whylate.report.executions import (
 from whylate.report.page.causes import Part, bar
 from whylate.report.plots.peaks import overlaid_peaks
 from whylate.report.plots.scatter import Scattergram, row_id, scattergrams
+from whylate.report.section_arms import (
+    ARM_COLUMNS,
+    arm_rows,
+    experiment_headline,
+    experiment_lines,
+    experiment_notes,
+    experiment_of,
+)
 from whylate.report.section_counters import (
     counter_classes,
     counter_notes,
@@ -120,6 +128,7 @@ class LongerSection:
     paths: SmallTable | None
     samples: SmallTable | None
     kept: SmallTable | None
+    experiment: SmallTable | None
 
 
 def counted_executions(summary: Summary, counted: Counted | None) -> CountersSection | None:
@@ -178,7 +187,8 @@ def longer_executions(summary: Summary) -> LongerSection | None:
     paths = _paths_table(paths_of(summary), paths_headline, PATH_COLUMNS)
     samples = _paths_table(samples_of(summary), samples_headline, SAMPLE_COLUMNS)
     kept = _kept_table(summary)
-    if longer is None and not locks and (paths or samples or kept) is None:
+    experiment = _experiment_table(summary)
+    if longer is None and not locks and (paths or samples or kept or experiment) is None:
         return None
     rows = class_rows(longer) if longer is not None else []
     colours = ["unexplained" if row.name == REST else f"cause{i}" for i, row in enumerate(rows)]
@@ -195,6 +205,7 @@ def longer_executions(summary: Summary) -> LongerSection | None:
         paths,
         samples,
         kept,
+        experiment,
     )
 
 
@@ -205,6 +216,18 @@ def _paths_table(
         return None
     rows = path_rows(paths, _MOST_PATHS, _PATH_CALLERS)
     return SmallTable(headline(paths), columns, rows, paths_notes(paths, _MOST_PATHS))
+
+
+def _experiment_table(summary: Summary) -> SmallTable | None:
+    experiment = experiment_of(summary)
+    if experiment is None:
+        return None
+    return SmallTable(
+        experiment_headline(experiment),
+        ARM_COLUMNS,
+        arm_rows(experiment),
+        [*experiment_lines(experiment), *experiment_notes(experiment)],
+    )
 
 
 def _kept_table(summary: Summary) -> SmallTable | None:

@@ -18,6 +18,7 @@ from whylate.report.overlay import (
     run_text,
     title,
 )
+from whylate.report.section_arms import RUN_COLUMNS, run_notes, run_rows
 from whylate.report.sentences import estimate_text
 from whylate.report.terminal.lines import hanging, print_report_path
 from whylate.text import plain
@@ -43,6 +44,7 @@ def print_overlay(overlay: Overlay, console: Console, page: str) -> None:
                            style="dim"))  # fmt: skip
     console.print(Text("Intervals: 95 %, conditional on each run", style="dim"))
     console.print()
+    _print_experiments(overlay.runs, console)
     for text in peak_lines_of_runs(overlay):
         console.print(Text(text))
     for text in findings(overlay):
@@ -56,6 +58,22 @@ def print_overlay(overlay: Overlay, console: Console, page: str) -> None:
     for text in overlay.cautions:
         console.print(hanging("warning", plain(text, 300), "yellow"))
     print_report_path(page, console)
+
+
+def _print_experiments(runs: Sequence[OverlayRun], console: Console) -> None:
+    """Print what treatments change in runs that are experiments; of others nothing."""
+    rows = run_rows(runs)
+    if not rows:
+        return
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in RUN_COLUMNS:
+        table.add_column(heading, justify="right" if heading == "run" else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+    for note in run_notes(runs):
+        console.print(Text(note, style="dim"))
+    console.print()
 
 
 def _percentiles(runs: Sequence[OverlayRun]) -> Table:

@@ -10,6 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.report.executions import duration_text
+from whylate.report.section_arms import (
+    ARM_COLUMNS,
+    arm_rows,
+    experiment_headline,
+    experiment_lines,
+    experiment_notes,
+)
 from whylate.report.section_counters import counter_classes, counter_notes, counts_headline
 from whylate.report.section_kept import kept_columns, kept_lines, kept_rows
 from whylate.report.section_paths import (
@@ -30,6 +37,7 @@ from whylate.report.sections import (
     longer_notes,
 )
 from whylate.report.terminal.executions import print_counters
+from whylate.summary.arms import ExperimentFigures
 from whylate.summary.model import (
     KeptFigures,
     LongerFigures,
@@ -51,6 +59,9 @@ def print_section(summary: Summary, section: SectionFigures, console: Console) -
     """Print why executions took longer, their waits for locks, call paths and counters."""
     if section.duration is not None and (text := duration_text(section.duration)):
         console.print(Text(text))
+        console.print()
+    if section.experiment is not None:
+        _print_experiment(section.experiment, console)
         console.print()
     if section.longer is not None:
         _print_longer(section.longer, console)
@@ -82,6 +93,21 @@ def _print_longer(longer: LongerFigures, console: Console) -> None:
             table.add_row(Text(row.name, style="bold"), *map(Text, row.cells))
         console.print(table)
     for note in longer_notes(longer):
+        console.print(Text(note, style="dim"))
+
+
+def _print_experiment(experiment: ExperimentFigures, console: Console) -> None:
+    """Print treated executions against those of the placebo."""
+    console.print(Text(experiment_headline(experiment)))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ARM_COLUMNS:
+        table.add_column(heading, justify="left" if heading == ARM_COLUMNS[0] else "right")
+    for row in arm_rows(experiment):
+        table.add_row(*map(Text, row))
+    console.print(table)
+    for line in experiment_lines(experiment):
+        console.print(Text(line))
+    for note in experiment_notes(experiment):
         console.print(Text(note, style="dim"))
 
 

@@ -36,6 +36,7 @@ from whylate.wire.constants import (
     SectionGroups,
     SectionHook,
     SectionKey,
+    SectionTreatment,
 )
 from whylate.wire.constants import SectionKind as Kind
 
@@ -110,6 +111,7 @@ class SectionRules(ActivationRules):
         check_counters([counter.name for counter in workload.counters])
         super().check(plan)
         check_recorder(workload)
+        check_experiment(workload)
 
     def resolve(self, plan: RunPlan, available: Sequence[int], model: str | None) -> Section:
         """Resolve the counters; raises RequestError."""
@@ -156,6 +158,7 @@ class SectionRules(ActivationRules):
             | (SectionGroups.PATHS if workload.paths else 0)
             | (SectionGroups.SAMPLES if workload.samples else 0),
             file=user.file if user is not None else "",
+            treatment=SectionTreatment[(workload.experiment or "none").upper()],
         )
 
 
@@ -170,6 +173,35 @@ def check_recorder(workload: Section) -> None:
         )
     if workload.recorder.stop_above_ns is not None or workload.recorder.detach is not None:
         raise RequestError("the recorder of a section is neither stopped nor detached early")
+
+
+def check_experiment(workload: Section) -> None:
+    """Raise RequestError for what says nothing where some executions are treated."""
+    if workload.experiment is None:
+        return
+    with_it = {
+        "--keep-above": workload.keep_above_ns is not None,
+        "--locks": workload.locks,
+        "--paths": workload.paths,
+        "--recorder": workload.recorder is not None,
+        "--samples": workload.samples,
+    }
+    named = [option for option, is_given in with_it.items() if is_given]
+    if named:
+        raise RequestError(
+            f"not {named[0]} with --experiment: it would tell of treated executions and others "
+            "alike"
+        )
+    place = workload.place
+    if place.hook == "tracefs":
+        raise RequestError(
+            "--experiment needs BPF programs, which read before an execution: not --hook tracefs"
+        )
+    if workload.experiment == "prefetch" and isinstance(place, TracepointPair):
+        raise RequestError(
+            "--experiment prefetch reads the code of a function: what code runs between two "
+            "tracepoints is not known"
+        )
 
 
 def _hook_of(place: AnyPlace) -> SectionHook:

@@ -10,6 +10,7 @@ import msgspec
 from whylate.recording.bounds import Block, LimitNs, RunNs, Small
 
 if TYPE_CHECKING:
+    from whylate.recording.sections import Treatment
     from whylate.recording.workloads.app import Target
     from whylate.recording.workloads.benchmarks import CounterPlan
     from whylate.recording.workloads.wakeup import UntilPlan
@@ -87,6 +88,11 @@ class ActivationWorkload(
     @property
     def longer_than_ns(self) -> int | None:
         """Activations that take longer have a row if they were not drawn, too; None: none have."""
+        return None
+
+    @property
+    def experiment(self) -> Treatment | None:
+        """What is done before executions that are treated, by chance; they are kept apart."""
         return None
 
     @property

@@ -68,8 +68,11 @@ class ActivationAssembler(ABC):
 
     def __init__(self, sink: Sink, duration_ns: int) -> None:
         self.sink = sink
-        #: Of rows that were not drawn, and are no part of the sample; None: there are none.
+        #: Of rows that are no part of the sample: they were not drawn, or are treated; None: there
+        #: are none.
         self.longer_sink: Sink | None = None
+        #: Whether each row is of an arm of an experiment.
+        self.has_arms = False
         self.duration_ns = duration_ns
         self.accountings: dict[int, CpuAccounting] = {}
         #: Blocks that turned out not to be understood after they were added.

@@ -24,4 +24,5 @@ def activation_assembler(
     """Return what builds the samples of a workload."""
     assembler = _ASSEMBLERS[type(workload)](sink, workload.duration_ns)
     assembler.longer_sink = longer
+    assembler.has_arms = workload.experiment is not None
     return assembler

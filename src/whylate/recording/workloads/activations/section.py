@@ -22,6 +22,7 @@ from whylate.recording.sections import (
     SectionAccount,
     SectionFloor,
     SectionReport,
+    decode_arm,
     decode_bins,
 )
 from whylate.recording.workloads.activations.accounting import CpuAccounting
@@ -60,6 +61,7 @@ from whylate.wire.messages import (
     Samples,
     SampleStages,
     SampleThreads,
+    SectionArm,
     SectionLock,
     SectionPath,
     SectionResult,
@@ -109,7 +111,7 @@ class SectionAssembler(AppAssembler):
                 self._add_counted(message, len(counters))
             case Name() if message.table == NameTable.PID:
                 self._add_name(message)
-            case ExecutionBins():
+            case ExecutionBins() | SectionArm():
                 self._add_bins(message)
             case SectionResult():
                 self._add_result(message)
@@ -155,6 +157,14 @@ class SectionAssembler(AppAssembler):
             with_path = sum(path.longer + path.control for path in paths.groups) if paths else 0
             if paths is not None and with_path + paths.lost > account.returned:
                 faults.append(f"{with_path + paths.lost} have a path of {account.returned}")
+        arms = self.section.arms if self.section is not None else []
+        if self.has_arms and [arm.treated for arm in arms] != [False, True]:
+            faults.append("the probe sent no account of both arms")
+        elif arms and sum(arm.returned for arm in arms) != kept:
+            faults.append(
+                f"{sum(arm.returned for arm in arms)} executions of both arms returned, and {kept} "
+                "were kept"
+            )
         return [
             Problem("account", f"the accounting of executions does not close: {fault}", fatal=True)
             for fault in faults
@@ -200,7 +210,8 @@ class SectionAssembler(AppAssembler):
         return accounting
 
     def _add_rows(self, cpu: int, decoded: ExecutionRows, counts: Counts | None = None) -> None:
-        """Add rows of which those that were not drawn are kept apart."""
+        """Add rows of which those that were not drawn, or are treated, are kept apart."""
+        self._check_arms(decoded)
         accounting, threads = self._watched(cpu), decoded.threads
         if not accounting.add(decoded.rows):
             return
@@ -211,6 +222,8 @@ class SectionAssembler(AppAssembler):
         if len(self.threads) < MAX_THREADS:
             self.threads.update(np.unique(threads.pid).tolist())
         is_drawn = (decoded.flags & ExecutionFlag.DRAWN) != 0
+        if self.has_arms:
+            is_drawn &= (decoded.flags & ExecutionFlag.TREATED) == 0
         rows = decoded.rows
         if not is_drawn.all():
             accounting.apart += int(np.count_nonzero(~is_drawn))
@@ -219,6 +232,14 @@ class SectionAssembler(AppAssembler):
             rows, threads = select_rows(rows, is_drawn), threads.select(is_drawn)
         self.digest.add(cpu, rows)
         self.sink(cpu, rows, None, threads)
+
+    def _check_arms(self, decoded: ExecutionRows) -> None:
+        """Raise WireError for rows of no arm of an experiment, and for arms without one."""
+        flags = decoded.flags.astype(np.int64)
+        arms = sum((flags & flag) != 0 for flag in (ExecutionFlag.TREATED, ExecutionFlag.PLACEBO))
+        is_drawn = (flags & ExecutionFlag.DRAWN) != 0
+        if (arms != self.has_arms).any() or (self.has_arms and not is_drawn.all()):
+            raise WireError("executions that are in no arm, or in one too many")
 
     def _add_floor_counts(self, message: FloorCounts, counters: int) -> None:
         if self.section is None or self.section.hook_counts or len(message.values) != counters:
@@ -308,11 +329,21 @@ class SectionAssembler(AppAssembler):
         name = "floor_after" if message.after else "floor_before"
         self.section = msgspec.structs.replace(self.section, **{name: floor})
 
-    def _add_bins(self, message: ExecutionBins) -> None:
+    def _add_bins(self, message: ExecutionBins | SectionArm) -> None:
+        if isinstance(message, SectionArm):
+            self._add_arm(message)
+            return
         if self.section is None or any(cpu.cpu == message.cpu for cpu in self.section.cpus):
             raise WireError("bins of no section, or twice of one CPU")
         cpus = [*self.section.cpus, decode_bins(message)]
         self.section = msgspec.structs.replace(self.section, cpus=cpus)
+
+    def _add_arm(self, message: SectionArm) -> None:
+        section = self.section
+        if section is None or not self.has_arms or len(section.arms) != message.treated:
+            raise WireError("an arm of no experiment, or in no order")
+        arms = [*section.arms, decode_arm(message)]
+        self.section = msgspec.structs.replace(section, arms=arms)
 
     def _add_result(self, message: SectionResult) -> None:
         if self.section is None or self.section.account is not None:

@@ -1,0 +1,174 @@
+"""An experiment on executions, in words that the terminal and the page share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from whylate.compare.overlay import OverlayRun
+from whylate.compare.words import names_text
+from whylate.quantities import format_count, format_percent, format_short_ns
+from whylate.summary.arms import ArmFigures, Bounded, ExperimentFigures
+from whylate.summary.model import Summary
+from whylate.text import plain
+
+#: The headings of the table, in order.
+ARM_COLUMNS = ("arm", "began", "returned", "reading took", "p50", "longer", "excess each")
+#: Those of the table of several runs.
+RUN_COLUMNS = ("run", "board", "experiment", "median by", "excess by", "preventable share")
+_LINE_BYTES = 64
+_ABOUT = {
+    "prefetch": (
+        "Reading brings code into the caches that code and data share, and not into the "
+        "instruction cache itself."
+    ),
+    "cold": (
+        "Reading so much leaves neither code nor data of the section in the caches of its CPU, "
+        "and few of its translations in the TLB: which of them was missed cannot be distinguished "
+        "by this."
+    ),
+}
+
+
+def experiment_of(summary: Summary) -> ExperimentFigures | None:
+    """Return the experiment of a recording; None where it is none."""
+    return summary.section.experiment if summary.section is not None else None
+
+
+def experiment_headline(experiment: ExperimentFigures) -> str:
+    """Say what was done before which executions."""
+    reads = format_count(experiment.reads)
+    what = (
+        f"{reads} lines of the section's code"
+        if experiment.treatment == "prefetch"
+        else f"{reads} lines ({experiment.reads * _LINE_BYTES >> 20} MiB) of other memory"
+    )
+    return (
+        f"Experiment {plain(experiment.treatment, 20)}: before an execution that is drawn {what} "
+        "are read (treated), or one of them as often (placebo), by chance."
+    )
+
+
+def arm_rows(experiment: ExperimentFigures) -> list[tuple[str, ...]]:
+    """Return a row for each arm."""
+    return [_row(arm) for arm in experiment.arms]
+
+
+def experiment_lines(experiment: ExperimentFigures) -> list[str]:
+    """Say what the treatment changes, or why that is not known."""
+    if experiment.not_applied is not None:
+        return [f"no comparison: {plain(experiment.not_applied, 300)}"]
+    lines = []
+    if experiment.median_ns is not None:
+        change, times = _change(experiment.median_ns), _times(experiment.median_ns)
+        lines.append(f"the treatment changes the median by {change}: {times}")
+    if experiment.excess_ns is not None:
+        limit = format_short_ns(round(experiment.limit_ns or 0))
+        lines.append(
+            f"and the excess, what executions longer than {limit} take beyond the mean of the "
+            f"others, by {_change(experiment.excess_ns)} each: {_times(experiment.excess_ns)}"
+        )
+    if experiment.share is not None and experiment.treatment == "prefetch":
+        lines.append(f"preventable share of the excess by it: {share_text(experiment.share)}")
+    return lines
+
+
+def experiment_notes(experiment: ExperimentFigures) -> list[str]:
+    """Say what the figures are of, and what cannot be distinguished."""
+    text = (
+        f"{_ABOUT[experiment.treatment]} Longer is longer than twice the placebo's median. "
+        "Intervals: 95 %, over blocks of time, conditional on this run. All figures beside this "
+        "table are of the placebo."
+    )
+    return [text]
+
+
+def run_rows(runs: Sequence[OverlayRun]) -> list[tuple[str, ...]]:
+    """Return a row for each of several runs that is an experiment: what its treatment changes."""
+    return [
+        (str(run.number), plain(run.board, 40), plain(run.experiment.treatment, 20),
+         *_changes(run.experiment))
+        for run in runs
+        if run.experiment is not None
+    ]  # fmt: skip
+
+
+def run_notes(runs: Sequence[OverlayRun]) -> list[str]:
+    """Say why runs have no comparison, and what cannot be distinguished on their boards."""
+    notes = []
+    for run in runs:
+        experiment = run.experiment
+        if experiment is not None and experiment.not_applied is not None:
+            reason = plain(experiment.not_applied, 300)
+            notes.append(f"Run {run.number} has no comparison: {reason}.")
+    boards = [
+        plain(run.board, 40)
+        for run in runs
+        if run.experiment is not None and run.experiment.treatment == "cold"
+    ]
+    if boards:
+        notes.append(
+            f"Code and data cannot be distinguished on {names_text(list(dict.fromkeys(boards)))}: "
+            "cold empties the caches of both."
+        )
+    if run_rows(runs):
+        notes.append(
+            "Excess: what executions longer than twice the placebo's median take beyond the mean "
+            "of the others, each; the preventable share of it goes away with the treatment, "
+            "on that board and in that run. Percentiles are of the placebo."
+        )
+    return notes
+
+
+def _changes(experiment: ExperimentFigures) -> tuple[str, str, str]:
+    """Return what a treatment changes: the median, the excess, and the share of that."""
+    if experiment.not_applied is not None:
+        return "–", "–", "–"
+    median, excess, share = experiment.median_ns, experiment.excess_ns, experiment.share
+    has_share = share is not None and experiment.treatment == "prefetch"
+    return (
+        _change(median) if median is not None else "–",
+        _change(excess) if excess is not None else "–",
+        share_text(share) if has_share and share is not None else "–",
+    )
+
+
+def share_text(share: Bounded) -> str:
+    """Write a preventable share with its interval."""
+    text = format_percent(share.value)
+    if share.low is None or share.high is None:
+        return f"{text}, which too few longer executions bound"
+    return f"{text} [{format_percent(share.low)} to {format_percent(share.high)}]"
+
+
+def _row(arm: ArmFigures) -> tuple[str, ...]:
+    return (
+        plain(arm.name, 20),
+        format_count(arm.entries),
+        format_count(arm.returned),
+        _time(arm.reading_ns.value if arm.reading_ns is not None else None),
+        _time(arm.median_ns),
+        "–" if arm.longer is None else format_count(arm.longer),
+        _time(arm.excess_ns),
+    )
+
+
+def _time(ns: float | None) -> str:
+    return "–" if ns is None else format_short_ns(round(ns))
+
+
+def _change(change: Bounded) -> str:
+    text = _signed(change.value)
+    if change.low is None or change.high is None:
+        return text
+    return f"{text} [{_signed(change.low)} to {_signed(change.high)}]"
+
+
+def _times(change: Bounded) -> str:
+    """Say whether there is a change at all."""
+    if change.low is None:
+        return "too few executions say whether that is a change"
+    return "a change" if change.is_clear else "no change is shown"
+
+
+def _signed(ns: float) -> str:
+    return f"{'+' if round(ns) > 0 else ''}{format_short_ns(round(ns))}"

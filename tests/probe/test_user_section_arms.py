@@ -1,0 +1,154 @@
+"""Experiments on this machine: code is read before executions, or the caches are emptied."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from user_sections import NEEDS, Timed, command, compiled, output, time_section
+from whylate.probe.client import ProbeRefusedError
+from whylate.recording.sections import ArmReport, Treatment, decode_arm
+from whylate.recording.waits import bin_edges
+from whylate.wire.constants import ExecutionFlag
+
+pytestmark = NEEDS
+
+#: A function of about 13 KB, one of a few instructions, and two places with code between them.
+STRAIGHT = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#define STEP x = x * 1664525 + 1013904223 + (x >> 7);
+#define STEPS STEP STEP STEP STEP STEP STEP STEP STEP
+#define MANY STEPS STEPS STEPS STEPS STEPS STEPS STEPS STEPS
+__attribute__((noinline, noipa)) unsigned straight(unsigned x) {
+    MANY MANY MANY MANY MANY MANY MANY MANY MANY MANY MANY MANY MANY
+    return x;
+}
+__attribute__((noinline, noipa, aligned(64))) unsigned tiny(unsigned x) { return x + 1; }
+int main(int argc, char **argv) {
+    struct timespec pause = {0, 100000};
+    unsigned sum = argc;
+    int count = atoi(argv[1]);
+    for (int i = 0; i < count; i++) {
+        sum += straight(sum);
+        sum += tiny(sum);
+        nanosleep(&pause, 0);
+    }
+    printf("%d\\n", count + (sum == 1) - (sum == 1));
+    return 0;
+}
+"""
+CALLS = 1_200
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("straight"), STRAIGHT)
+
+
+def size_of(program: Path, function: str) -> tuple[int, int]:
+    """Return where a function lies and its size, as nm prints them."""
+    for line in output_of("nm", "-S", program):
+        words = line.split()
+        if words[-1] == function:
+            return int(words[0], 16), int(words[1], 16)
+    raise AssertionError(f"no {function}")
+
+
+def output_of(*words: str | Path) -> list[str]:
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def timed_with(program: Path, experiment: Treatment, place: str = "straight") -> Timed:
+    section = command(f"{program}:{place}", experiment=experiment, one_in=2)
+    return time_section(section, output(program, str(CALLS)))
+
+
+def reading_ns(arm: ArmReport) -> float:
+    """Return the median time that reading took, to the middle of its bin."""
+    middles = [sum(bin_edges(part.bin)) / 2 for part in arm.bins]
+    return float(np.median(np.repeat(middles, [part.count for part in arm.bins])))
+
+
+def check_account(timed: Timed) -> tuple[ArmReport, ArmReport]:
+    """Each row is of one arm, and all are accounted for by it; returns placebo and treated."""
+    placebo, treated = map(decode_arm, timed.arms)
+    assert (placebo.treated, treated.treated) == (False, True)
+    flags = np.array(timed.flags)
+    for arm, flag in ((placebo, ExecutionFlag.PLACEBO), (treated, ExecutionFlag.TREATED)):
+        assert np.count_nonzero(flags & flag) == arm.returned == arm.entries
+    assert (flags & ExecutionFlag.DRAWN).all()
+    # A coin: 600 executions, and 4 standard deviations are 49.
+    assert abs(placebo.entries - treated.entries) < 110
+    assert placebo.entries + treated.entries == len(timed.duration_ns)
+    assert timed.counts[:2] == (CALLS, CALLS)
+    return placebo, treated
+
+
+def test_caches_are_emptied_before_treated_executions(program: Path) -> None:
+    """Reading takes longer, and so does what follows."""
+    timed = timed_with(program, "cold")
+    placebo, treated = check_account(timed)
+    assert placebo.reads == treated.reads == 8 * 1024 * 1024 // 64
+    assert reading_ns(treated) > 2 * reading_ns(placebo)
+    is_treated = np.array(timed.flags) & ExecutionFlag.TREATED > 0
+    took = np.array(timed.duration_ns)
+    assert np.median(took[is_treated]) > np.median(took[~is_treated])
+
+
+def test_each_line_of_the_code_is_read(program: Path) -> None:
+    address, size = size_of(program, "straight")
+    assert 9_000 < size < 16_384
+    timed = timed_with(program, "prefetch")
+    placebo, treated = check_account(timed)
+    lines = (address + size - 1) // 64 - address // 64 + 1
+    assert placebo.reads == treated.reads == lines
+    # The kernel finds all of it in memory, where it has run before.
+    assert treated.failed <= lines
+    assert placebo.failed == 0
+
+
+def test_the_code_between_two_places_is_read(program: Path) -> None:
+    first, last = places_in(program)
+    timed = timed_with(program, "prefetch", f"straight+{first:#x}..straight+{last:#x}")
+    _, treated = check_account(timed)
+    address = size_of(program, "straight")[0]
+    assert treated.reads == (address + last - 1) // 64 - (address + first) // 64 + 1
+
+
+def places_in(program: Path) -> tuple[int, int]:
+    """Return where two instructions of straight() begin, by objdump, a kilobyte apart."""
+    address, size = size_of(program, "straight")
+    begins = []
+    for line in output_of("objdump", "-d", "--no-show-raw-insn", program):
+        word = line.strip().partition(":")[0]
+        try:
+            at = int(word, 16) - address
+        except ValueError:
+            continue
+        if 0 <= at < size:
+            begins.append(at)
+    return begins[4], next(at for at in begins if at > begins[4] + 1_000)
+
+
+def test_code_in_one_line_of_the_cache_is_not_prefetched(program: Path) -> None:
+    section = command(f"{program}:tiny", experiment="prefetch")
+    with pytest.raises(ProbeRefusedError, match="one line of the cache"):
+        time_section(section, lambda: None)
+
+
+def test_so_many_cold_executions_that_a_cpu_is_taken_are_refused() -> None:
+    """raw_syscalls come by the thousands, and one in so few would be treated for a second each."""
+    section = command("raw_syscalls:sys_enter..raw_syscalls:sys_exit", experiment="cold", one_in=1)
+    busy = "import os\nwhile True: os.getppid()"
+    with subprocess.Popen([sys.executable, "-c", busy]) as caller:
+        try:
+            with pytest.raises(ProbeRefusedError, match="leave --one-in out"):
+                time_section(section, lambda: None)
+        finally:
+            caller.kill()
