@@ -21,7 +21,8 @@ def refusal(*arguments: str) -> str:
     "option",
     [["--locks"], ["--paths"], ["--counters", "cycles"], ["--comm", "a"], ["--pid", "1"],
      ["--one-in", "2"], ["--keep-above", "1ms"], ["--threshold", "1ms"], ["--recorder", "bpf"],
-     ["--require", "max<1ms"], ["--hook", "kprobe"], ["--spool"], ["--list"]],
+     ["--require", "max<1ms"], ["--hook", "kprobe"], ["--spool"], ["--list"], ["--samples"],
+     ["--experiment", "cold"]],
     ids=" ".join,
 )  # fmt: skip
 def test_options_of_executions_are_refused(option: list[str]) -> None:

@@ -15,7 +15,7 @@ from whylate.run.workloads.off import DEFAULT_PERIOD_NS, off_workload
 #: Options of `whylate section` that say how executions are timed and kept.
 OF_EXECUTIONS = (
     *("listed", "comm", "pid", "requirements", "hook", "one_in", "keep_above_ns", "locks"),
-    *("engine", "threshold_ns", "paths", "counters", "spool"),
+    *("engine", "threshold_ns", "paths", "samples", "experiment", "counters", "spool"),
 )
 
 
