@@ -43,7 +43,18 @@ module_param(size_us, uint, 0444);
 enum kind { FIXED, NESTED, SLEEPS, EXITS, CROSSED, TWO, MANY, MARKED, MIXED, KINDS };
 
 /* Why an execution of kind mixed takes longer; by their numbers in section_rig.py. */
-enum reason { NOTHING, INTERRUPT, PREEMPTED, ASLEEP, LOCK, FAULT, SLOW_FAULT, LONGER, SPIN, REASONS };
+enum reason {
+	NOTHING,
+	INTERRUPT,
+	PREEMPTED,
+	ASLEEP,
+	LOCK,
+	FAULT,
+	SLOW_FAULT,
+	LONGER,
+	SPIN,
+	REASONS
+};
 
 /* A bit for each kind: those that are made now. */
 static uint active;
@@ -171,14 +182,22 @@ static int rivals(void *unused)
 	return 0;
 }
 
+/* is_pending - whether a CPU waits for the spinlock; true where locks do not tell */
+static bool is_pending(void)
+{
+	/* On x86 a guest has no queue, and its emulator turns to the other CPU where one waits. */
+#if defined(CONFIG_QUEUED_SPINLOCKS) && !defined(CONFIG_X86)
+	return atomic_read(&spun.rlock.raw_lock.val) & _Q_PENDING_MASK;
+#else
+	return true;
+#endif
+}
+
 /* is_wanted - whether anyone waits for the lock, spinning or asleep */
 static bool is_wanted(enum reason reason)
 {
-	/* On x86 a guest has no queue, and its emulator turns to the other CPU where one waits. */
 	if (reason == SPIN)
-		return READ_ONCE(is_spinning) &&
-		       (IS_ENABLED(CONFIG_X86) ||
-			atomic_read(&spun.rlock.raw_lock.val) & _Q_PENDING_MASK);
+		return READ_ONCE(is_spinning) && is_pending();
 	return osq_is_locked(&held.osq) || atomic_long_read(&held.owner) & 1;
 }
 

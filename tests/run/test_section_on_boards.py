@@ -174,8 +174,12 @@ def test_a_duration_is_what_the_function_says_itself(case: tuple[str, str, str])
 def test_each_execution_that_the_function_logged_is_there(case: tuple[str, str, str]) -> None:
     timed, known = of(case)
     account = timed.account
-    assert account.entries == account.returned == begun(timed, known).sum() >= 100
-    assert np.isin(np.flatnonzero(begun(timed, known)), matched(timed, known)).all()
+    assert account.entries == account.returned >= 100
+    events = np.flatnonzero(begun(timed, known))
+    # Entries may end to be timed between the last one and that of the other CPU.
+    later = events.size - account.entries
+    assert 0 <= later <= (case[2] == "two")
+    assert np.isin(events[: account.entries], matched(timed, known)).all()
 
 
 @cases("nested")

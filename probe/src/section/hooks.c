@@ -183,6 +183,9 @@ static int uprobe_load(struct section *section, char *text)
 	const struct bpf_load_as as[2] = {{BPF_PROG_TYPE_KPROBE, 0, 0},
 					  {BPF_PROG_TYPE_KPROBE, 0, 0}};
 	const struct user_code *code = &section->user;
+	size_t begin = section->plan.config.treatment == TREATMENT_PREFETCH
+			   ? PROGRAM_PROBE_BEGIN_CODE
+			   : PROGRAM_PROBE_BEGIN;
 
 	if (!bpf_uprobe_type())
 		return fail(text, EOPNOTSUPP, "this kernel has none (CONFIG_UPROBE_EVENTS)");
@@ -190,8 +193,7 @@ static int uprobe_load(struct section *section, char *text)
 		return load_both(
 		    section, (const size_t[]){PROGRAM_PROBE_ENTRY, PROGRAM_PROBE_RETURN}, as, text);
 	if (!code->is_next)
-		return load_both(section, (const size_t[]){PROGRAM_PROBE_BEGIN, PROGRAM_PROBE_END},
-				 as, text);
+		return load_both(section, (const size_t[]){begin, PROGRAM_PROBE_END}, as, text);
 	section->begin_program = load_program(section, PROGRAM_PROBE_NEXT, &as[0], text);
 	return section->begin_program < 0 ? errno : 0;
 }

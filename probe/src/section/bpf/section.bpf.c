@@ -74,6 +74,18 @@ SECTION("kprobe/begin") int probe_begin(void *context)
 {
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 
+	(void)context;
+	if (is_wanted(pid_tgid))
+		begin(thread_key(pid_tgid), 0, 0, 0);
+	return 0;
+}
+
+/* probe_begin_code - the same where the code is read before: what tells where it is needs the
+ * kernel's BTF, and the others do not */
+SECTION("kprobe/begin_code") int probe_begin_code(void *context)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
 	if (is_wanted(pid_tgid))
 		begin(thread_key(pid_tgid), 0, 0, code_at(context));
 	return 0;
@@ -100,7 +112,7 @@ SECTION("kprobe/next") int probe_next(void *context)
 		return 0;
 	/* The first time ends nothing. */
 	end(thread_key(pid_tgid), 0, 0, now, pid_tgid, 0, context);
-	begin(thread_key(pid_tgid), 0, 0, code_at(context));
+	begin(thread_key(pid_tgid), 0, 0, 0);
 	return 0;
 }
 
