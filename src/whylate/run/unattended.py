@@ -60,8 +60,9 @@ from whylate.wire.messages import (
 )
 
 #: A virtual board that is silent for so long (host time) has ended. It reports ten times a second
-#: of its own time, which passes slower under load.
-SILENCE_S = 120.0
+#: of its own time, which passes slower under load. While its kernel verifies the programs of a
+#: section beside a load it reports nothing, for about a minute on a quiet host.
+SILENCE_S = 300.0
 #: A phase may take so many times as long as on a board in real time.
 SLOWER = 16
 #: The log of injected faults in a recording.
