@@ -102,7 +102,7 @@ def test_a_program_logs_what_it_did_and_ends_after_its_seconds(
     events, _, dropped = parse_log(log.read_bytes())
     assert dropped == 0
     # A busy host leaves some out; none is made up.
-    assert 3 <= len(events) <= 20
+    assert 1 <= len(events) <= 20
     assert all(event.length_ns >= 200_000 for event in events)
     starts = [event.start_ns for event in events]
     assert starts == sorted(starts)
