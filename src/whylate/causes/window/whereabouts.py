@@ -61,9 +61,9 @@ def follow_thread(window: Window) -> list[Stay]:
         elif left is not None:
             # How it came back was lost: some kernels do not trace their idle threads. Until when it
             # slept may be known.
-            asleep = list(_asleep(left, turn))
-            stays += asleep
-            at = asleep[-1].end_ns if asleep else at
+            if (asleep := _asleep(left, turn)) is not None:
+                stays.append(asleep)
+                at = asleep.end_ns
         elif switched is not None:
             # How it came off the CPU was lost.
             stays.append(Stay(at, switched.time_ns, switched.cpu, None))
@@ -113,13 +113,13 @@ def _away(left: Event, switched: Event, turn: _Turn) -> Iterator[Stay]:
     """Yield the stays between the switch away and the switch back."""
     at, end_ns = left.time_ns, switched.time_ns
     if left.prev_state != _STILL_RUNNABLE:
-        asleep = list(_asleep(left, turn))
-        if not asleep:
+        asleep = _asleep(left, turn)
+        if asleep is None:
             # It slept, and nobody knows until when.
             yield Stay(at, end_ns, left.cpu, None, left=left)
             return
-        yield from asleep
-        at = asleep[-1].end_ns
+        yield asleep
+        at = asleep.end_ns
     cpu = left.cpu
     for event in turn.meanwhile:
         if event.kind is Kind.MIGRATE and event.time_ns >= at:
@@ -128,14 +128,12 @@ def _away(left: Event, switched: Event, turn: _Turn) -> Iterator[Stay]:
     yield Stay(at, end_ns, switched.cpu, Stage.RUNNABLE, left=left)
 
 
-def _asleep(left: Event, turn: _Turn) -> Iterator[Stay]:
-    """Yield the stay in which a thread slept that did, where what ended it is known."""
-    if left.prev_state == _STILL_RUNNABLE:
-        return
-    waking = _waking(left, turn)
-    if waking is not None:
-        stage = Stage.STOPPED if left.prev_state in _STOPPED else Stage.ASLEEP
-        yield Stay(left.time_ns, waking.time_ns, left.cpu, stage, waking, left)
+def _asleep(left: Event, turn: _Turn) -> Stay | None:
+    """Return the stay in which a thread slept; None: it did not, or what ended it is not known."""
+    if left.prev_state == _STILL_RUNNABLE or (waking := _waking(left, turn)) is None:
+        return None
+    stage = Stage.STOPPED if left.prev_state in _STOPPED else Stage.ASLEEP
+    return Stay(left.time_ns, waking.time_ns, left.cpu, stage, waking, left)
 
 
 def _waking(left: Event, turn: _Turn) -> Event | None:

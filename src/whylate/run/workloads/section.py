@@ -217,10 +217,7 @@ def check_place(place: AnyPlace) -> None:
     if isinstance(place, KernelFunction):
         if len(place.function) > LONGEST_PLACE or not _FUNCTION.fullmatch(place.function):
             raise RequestError(f"{plain(place.function, 80)!r} is no name of a function")
-        if is_own(place.function):
-            raise RequestError(
-                f"{place.function} runs while an execution is timed: it cannot be timed itself"
-            )
+        _refuse_own(place.function)
         return
     if isinstance(place, UserCode):
         check_user_code(place)
@@ -244,10 +241,14 @@ def check_kernel_places(place: KernelPlaces) -> None:
                 f"{plain(name, 80)!r} is no place in the kernel: write FUNCTION, "
                 "FUNCTION+0xBYTES or 0xADDRESS; a tracepoint is SYSTEM:NAME"
             )
-        if match["function"] and is_own(match["function"]):
-            raise RequestError(
-                f"{match['function']} runs while an execution is timed: it cannot be timed itself"
-            )
+        _refuse_own(match["function"] or "")
+
+
+def _refuse_own(function: str) -> None:
+    if is_own(function):
+        raise RequestError(
+            f"{function} runs while an execution is timed: it cannot be timed itself"
+        )
 
 
 def check_pair(place: TracepointPair) -> None:
