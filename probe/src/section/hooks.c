@@ -53,6 +53,10 @@ static int load_both(struct section *section, const size_t numbers[2],
 	return section->begin_program < 0 ? errno : 0;
 }
 
+/* How the programs of probes are loaded. */
+static const struct bpf_load_as as_probes[2] = {{BPF_PROG_TYPE_KPROBE, 0, 0},
+						{BPF_PROG_TYPE_KPROBE, 0, 0}};
+
 static int program_at(const struct section *section, bool at_end)
 {
 	return at_end ? section->end_program : section->begin_program;
@@ -90,10 +94,7 @@ static int kprobe_load(struct section *section, char *text)
 
 	if (!bpf_kprobe_type())
 		return fail(text, EOPNOTSUPP, "this kernel has none (CONFIG_KPROBE_EVENTS)");
-	return load_both(
-	    section, numbers,
-	    (struct bpf_load_as[]){{BPF_PROG_TYPE_KPROBE, 0, 0}, {BPF_PROG_TYPE_KPROBE, 0, 0}},
-	    text);
+	return load_both(section, numbers, as_probes, text);
 }
 
 static int kprobe_attach(const struct section *section, bool at_end, size_t number)
@@ -112,18 +113,22 @@ static bool is_next(const struct section *section)
 	return !strcmp(section->plan.begin, section->plan.end);
 }
 
+/* load_places - load the programs of two places, of which begin is that of the first; or of one
+ * place, to its next time */
+static int load_places(struct section *section, size_t begin, bool to_next, char *text)
+{
+	if (!to_next)
+		return load_both(section, (const size_t[]){begin, PROGRAM_PROBE_END}, as_probes,
+				 text);
+	section->begin_program = load_program(section, PROGRAM_PROBE_NEXT, &as_probes[0], text);
+	return section->begin_program < 0 ? errno : 0;
+}
+
 static int place_load(struct section *section, char *text)
 {
-	const struct bpf_load_as as[2] = {{BPF_PROG_TYPE_KPROBE, 0, 0},
-					  {BPF_PROG_TYPE_KPROBE, 0, 0}};
-
 	if (!bpf_kprobe_type())
 		return fail(text, EOPNOTSUPP, "this kernel has none (CONFIG_KPROBE_EVENTS)");
-	if (!is_next(section))
-		return load_both(section, (const size_t[]){PROGRAM_PROBE_BEGIN, PROGRAM_PROBE_END},
-				 as, text);
-	section->begin_program = load_program(section, PROGRAM_PROBE_NEXT, &as[0], text);
-	return section->begin_program < 0 ? errno : 0;
+	return load_places(section, PROGRAM_PROBE_BEGIN, is_next(section), text);
 }
 
 static size_t place_count(const struct section *section, bool at_end)
@@ -180,8 +185,6 @@ static int tracepoint_attach(const struct section *section, bool at_end, size_t 
 
 static int uprobe_load(struct section *section, char *text)
 {
-	const struct bpf_load_as as[2] = {{BPF_PROG_TYPE_KPROBE, 0, 0},
-					  {BPF_PROG_TYPE_KPROBE, 0, 0}};
 	const struct user_code *code = &section->user;
 	size_t begin = section->plan.config.treatment == TREATMENT_PREFETCH
 			   ? PROGRAM_PROBE_BEGIN_CODE
@@ -190,12 +193,10 @@ static int uprobe_load(struct section *section, char *text)
 	if (!bpf_uprobe_type())
 		return fail(text, EOPNOTSUPP, "this kernel has none (CONFIG_UPROBE_EVENTS)");
 	if (code->is_function)
-		return load_both(
-		    section, (const size_t[]){PROGRAM_PROBE_ENTRY, PROGRAM_PROBE_RETURN}, as, text);
-	if (!code->is_next)
-		return load_both(section, (const size_t[]){begin, PROGRAM_PROBE_END}, as, text);
-	section->begin_program = load_program(section, PROGRAM_PROBE_NEXT, &as[0], text);
-	return section->begin_program < 0 ? errno : 0;
+		return load_both(section,
+				 (const size_t[]){PROGRAM_PROBE_ENTRY, PROGRAM_PROBE_RETURN},
+				 as_probes, text);
+	return load_places(section, begin, code->is_next, text);
 }
 
 /* places_at - the places of the end, or of the beginning; NULL: there are none */

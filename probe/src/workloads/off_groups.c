@@ -150,9 +150,3 @@ void off_groups_send(const struct off_groups *groups, const struct caller_names 
 						    sizeof(room)));
 	}
 }
-
-void off_groups_close(struct off_groups *groups)
-{
-	free(groups->groups);
-	groups->groups = NULL;
-}

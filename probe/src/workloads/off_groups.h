@@ -56,6 +56,4 @@ bool off_groups_judge(struct off_groups *groups, struct caller_names *names);
 void off_groups_send(const struct off_groups *groups, const struct caller_names *names,
 		     struct child_context *context);
 
-void off_groups_close(struct off_groups *groups);
-
 #endif
