@@ -100,9 +100,10 @@ def test_page_faults_are_those_that_the_function_makes_and_nothing_else_has_thei
     assert (took_ns[is_of] > 0).all()
     assert not faults[~is_of & ~sleeps].any()
     assert not took_ns[~is_of & ~sleeps].any()
-    # What the faults take is in no other part, and most of what the execution takes more.
+    # What the faults take is in no other part, and most of what the execution takes more: the
+    # exceptions, and the hooks at what handles them, are beside it.
     more_ns = timed.duration_ns[is_of] - np.median(timed.duration_ns[~is_of])
-    assert np.median(took_ns[is_of] / more_ns) > 0.75
+    assert np.median(took_ns[is_of] / more_ns) > 0.7
 
 
 @pytest.mark.parametrize(
@@ -118,9 +119,10 @@ def test_what_no_time_says_counters_and_samples_do(reason: str, name: str) -> No
     classes = classes_by_counters(timed, longer_of(timed))
     of_reason = (reasons_of(timed, known) == REASONS.index(reason)) & longer_of(timed)
     found = [classes[row] for row in np.flatnonzero(of_reason).tolist() if row in classes]
-    # One that lost its CPU has no counts.
-    assert len(found) >= 20 or reason in ("preempted", "asleep", "page fault that sleeps")
-    assert not found or found.count(name) >= 0.95 * len(found)
+    # One that lost its CPU has counts, too.
+    assert len(found) >= 20
+    assert len(found) >= 0.95 * of_reason.sum()
+    assert found.count(name) >= 0.95 * len(found)
 
 
 def test_counters_and_samples_give_no_class_without_a_reason() -> None:

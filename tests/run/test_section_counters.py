@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -65,29 +66,30 @@ def test_reading_into_fresh_pages_faults_once_for_each(
     rows: tuple[Path, list[dict[str, Any]]],
 ) -> None:
     faults = [row["count_page-faults"] for row in rows[1]]
-    assert set(faults) == {0, PAGES, None}
+    assert set(faults) <= {0, PAGES, None}
     assert faults.count(PAGES) > 100
     # Programs at the tracepoints of faults count the same.
     assert all(row["faults"] == row["count_page-faults"] for row in rows[1]
                if row["count_page-faults"] is not None)  # fmt: skip
 
 
-def test_an_execution_that_lost_its_cpu_has_no_counts(
+def test_what_others_count_while_a_thread_has_no_cpu_is_not_counted(
     rows: tuple[Path, list[dict[str, Any]]],
 ) -> None:
     off_cpu = [row for row in rows[1] if row["slept_ns"] or row["preempted_ns"]]
     assert len(off_cpu) > 100
-    assert all(row["count_page-faults"] is None for row in off_cpu)
-    others = [row for row in rows[1] if row["count_page-faults"] is not None]
-    assert {row["count_context-switches"] for row in others} == {0}
-    assert all(row["cpu"] == row["begin_cpu"] for row in others)
+    # Others fault meanwhile, and are switched to; who comes back is switched to once.
+    switches = Counter(row["count_context-switches"] for row in off_cpu)
+    assert switches[0] == 0
+    assert switches[1] > 0.9 * len(off_cpu)
+    others = [row for row in rows[1] if not row["slept_ns"] and not row["preempted_ns"]]
+    assert {row["count_context-switches"] for row in others} <= {0, None}
     section = json.loads((rows[0] / "manifest.json").read_text())["section"]
     own, refused, shared = (section["counts"][name] for name in ("own", "refused", "shared"))
-    assert own == len(others)
-    assert own + refused + shared == len(rows[1])
-    assert shared >= len(off_cpu)
-    # Those alone in which an interrupt came between a mark and its counters.
-    assert refused < 0.02 * len(rows[1])
+    assert own == sum(row["count_page-faults"] is not None for row in rows[1])
+    assert (own + refused, shared) == (len(rows[1]), 0)
+    # Those alone in which more came as a mark was taken than it can be taken again.
+    assert refused < 0.01 * len(rows[1])
 
 
 def test_an_empty_section_is_counted_before_the_run(

@@ -106,9 +106,9 @@ class SectionAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CountAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Executions that are kept, by whether what was counted is their own.
 
-    own: have counts. refused: a counter was not on the CPU all the time, or an interrupt came
-    between a mark and its counters. shared: other threads ran on the CPU meanwhile, or the
-    execution ended on another one.
+    own: have counts, without what interrupts and other threads counted as far as these were
+    observed. refused: a counter was not on the CPU all the time, or could not be read. shared: the
+    execution ended on another CPU, and no switch of its thread was observed.
     """
 
     own: Count = 0

@@ -19,7 +19,7 @@ def counts_headline(counters: SectionCounters) -> str:
     parts = [
         f"{format_count(count)} {what}"
         for count, what in (
-            (counters.shared, "lost their CPU or moved to another one"),
+            (counters.shared, "moved to another CPU, and nobody saw when"),
             (counters.refused, "were not counted all the time"),
         )
         if count
@@ -41,7 +41,7 @@ def counter_notes(counters: SectionCounters) -> list[str]:
     """Say what counts are of."""
     if not counters.counters:
         return []
-    text = "Counters of a CPU count interrupts of the execution, too."
+    text = "Counts are without interrupts and other threads, as far as these were observed."
     if counters.hooks is None:
         text += " What the hooks count themselves is in each count, and is not subtracted."
     else:

@@ -45,6 +45,56 @@ ALWAYS_INLINE __u64 drop_left(struct section_cpu *cpu, struct section_owner *own
 	return remain;
 }
 
+/* Times that a mark is taken until nothing came meanwhile. */
+#define MARK_TRIES 3u
+
+/* drop_later - take from the parts at a mark what came after it: one change at most; others are
+ * found as they make the parts longer than the whole */
+ALWAYS_INLINE void drop_later(const struct section_owner *owner, struct section_parts *parts,
+			      __u64 now)
+{
+	if (likely(owner->changed_ns <= now))
+		return;
+	if (owner->changed_part == CHANGE_INTERRUPTED)
+		parts->interrupted_ns -= owner->changed_took_ns;
+	else if (owner->changed_part == CHANGE_PREEMPTED)
+		parts->preempted_ns -= owner->changed_took_ns;
+	else
+		parts->slept_ns -= owner->changed_took_ns;
+}
+
+/*
+ * take_mark - take the parts and counts of an owner at a time; returns it
+ *
+ * now: the time; 0: as late as can be. The owner can be interrupted, or lose its CPU, meanwhile:
+ * then all is taken again.
+ */
+ALWAYS_INLINE __u64 take_mark(struct section_owner *owner, struct section_mark *mark, __u64 now)
+{
+	__u64 at = now;
+
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < MARK_TRIES; i++) {
+		mark->changes = *(volatile __u64 *)&owner->changes;
+		barrier();
+		mark->parts = owner->parts;
+		if (wanted.counter_count)
+			mark_counts(owner, mark);
+		if (now)
+			drop_later(owner, &mark->parts, now);
+		else
+			at = bpf_ktime_get_ns();
+		/* After a beginning, of which the duration has no steal then, and after an end. */
+		take_steal(owner);
+		mark->parts.steal_ns = owner->parts.steal_ns;
+		barrier();
+		if (likely(*(volatile __u64 *)&owner->changes == mark->changes))
+			break;
+		mark->counts.refused = 1;
+	}
+	return at;
+}
+
 /* begin - an execution begins; place: a pointer, or a number, that says where on the stack; code:
  * where its code begins, in user code */
 ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number, __u64 code)
@@ -103,62 +153,53 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number, __u64 code)
 	}
 	frame->cpu = bpf_get_smp_processor_id();
 	frame->level = cpu->level;
-	frame->parts = owner->parts;
 	frame->samples = frame->spins = 0;
 	frame->flags = drawn.flags;
 	if (wanted.treatment && drawn.flags)
 		count_entry(cpu, &drawn);
-	if (wanted.counter_count) {
-		frame->switches = owner->switches;
-		read_counts(&frame->counts);
-	}
+	/* What comes from now on is of an owner in the section. */
+	*(volatile __u64 *)&owner->state = key << 8 | OWNER_TAKEN | OWNER_BUSY | (depth + 1);
+	barrier();
 	/* Last, so that what it took to begin is no part of the duration. */
-	frame->begin_ns = bpf_ktime_get_ns();
-	/* Only then: what is taken in between would be steal, and no part of the duration. */
-	take_steal(owner);
-	frame->parts.steal_ns = owner->parts.steal_ns;
-	/* An interrupt that ended meanwhile is none of it either. */
-	if (unlikely(owner->parts.interrupted_ns != frame->parts.interrupted_ns) &&
-	    owner->interrupt_ns <= frame->begin_ns) {
-		frame->parts.interrupted_ns = owner->parts.interrupted_ns;
-		/* Its counts may be in. */
-		if (wanted.counter_count)
-			frame->counts.paused_ns = SECTION_REFUSED;
-	}
+	frame->begin_ns = take_mark(owner, &frame->began, 0);
 	release(owner, key, depth + 1);
 }
 
-ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *owner,
-			const struct section_frame *frame, __u64 now, __u64 pid_tgid,
-			bool has_moved, struct section_counts *ended)
+/* bound - shorten a part until all are no longer than the execution; returns what is left of it */
+ALWAYS_INLINE __u64 bound(__u64 *part, __u64 room_ns)
+{
+	*part = min(*part, room_ns);
+	return room_ns - *part;
+}
+
+ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_frame *frame,
+			const struct section_mark *ended, __u64 now, __u64 pid_tgid, bool has_moved)
 {
 	struct section_row *row = (void *)(cpu + 1);
-	__u64 number = __sync_fetch_and_add(&cpu->rows, 1);
+	const struct section_parts *began = &frame->began.parts;
+	__u64 number = __sync_fetch_and_add(&cpu->rows, 1), room_ns = now - frame->begin_ns;
 
 	row += number & wanted.row_mask;
 	__sync_lock_test_and_set(&row->number, 0);
 	row->begin_ns = frame->begin_ns;
-	row->duration_ns = now - frame->begin_ns;
-	row->parts.interrupted_ns = owner->parts.interrupted_ns - frame->parts.interrupted_ns;
-	row->parts.preempted_ns = owner->parts.preempted_ns - frame->parts.preempted_ns;
-	row->parts.slept_ns = owner->parts.slept_ns - frame->parts.slept_ns;
-	row->parts.lock_ns = owner->parts.lock_ns - frame->parts.lock_ns;
-	row->parts.fault_ns = owner->parts.fault_ns - frame->parts.fault_ns;
-	row->parts.steal_ns = owner->parts.steal_ns - frame->parts.steal_ns;
-	row->parts.faults = owner->parts.faults - frame->parts.faults;
-	/* An interrupt that came after the end was read is none of it; nor are several of them. */
-	if (unlikely(owner->interrupt_ns > now)) {
-		__u64 others_ns = row->parts.preempted_ns + row->parts.slept_ns +
-				  row->parts.lock_ns + row->parts.fault_ns + row->parts.steal_ns;
-
-		row->parts.interrupted_ns -=
-		    min(owner->interrupt_took_ns, row->parts.interrupted_ns);
-		if (others_ns + row->parts.interrupted_ns > row->duration_ns)
-			row->parts.interrupted_ns =
-			    row->duration_ns - min(others_ns, row->duration_ns);
-		if (wanted.counter_count)
-			ended->paused_ns = SECTION_REFUSED;
-	}
+	row->duration_ns = room_ns;
+	row->parts.interrupted_ns = ended->parts.interrupted_ns - began->interrupted_ns;
+	row->parts.preempted_ns = ended->parts.preempted_ns - began->preempted_ns;
+	row->parts.slept_ns = ended->parts.slept_ns - began->slept_ns;
+	row->parts.lock_ns = ended->parts.lock_ns - began->lock_ns;
+	row->parts.fault_ns = ended->parts.fault_ns - began->fault_ns;
+	row->parts.steal_ns = ended->parts.steal_ns - began->steal_ns;
+	row->parts.faults = ended->parts.faults - began->faults;
+	/*
+	 * What came after the end was read, and more than once, or was taken by a hypervisor until
+	 * that was read as well, is none of it. Interrupts and steal are most likely what did.
+	 */
+	room_ns = bound(&row->parts.slept_ns, room_ns);
+	room_ns = bound(&row->parts.preempted_ns, room_ns);
+	room_ns = bound(&row->parts.lock_ns, room_ns);
+	room_ns = bound(&row->parts.fault_ns, room_ns);
+	room_ns = bound(&row->parts.interrupted_ns, room_ns);
+	bound(&row->parts.steal_ns, room_ns);
 	row->samples = frame->samples;
 	row->spins = frame->spins;
 	/* What was taken after the end was read, and before the steal was, is none of it. */
@@ -173,8 +214,9 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_owner *own
 	row->begin_cpu = frame->cpu;
 	row->flags = frame->flags | (has_moved ? EXECUTION_MOVED : 0);
 	if (wanted.counter_count)
-		keep_counts(row, &frame->counts, ended,
-			    has_moved || owner->switches != frame->switches);
+		/* Where nobody sees that a thread leaves its CPU, counts are of two of them. */
+		keep_counts(row, &frame->began, ended,
+			    has_moved && ended->changes == frame->began.changes);
 	/* The probe sees it after the rest, on every architecture. */
 	__sync_lock_test_and_set(&row->number, number + 1);
 }
@@ -194,16 +236,12 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 {
 	struct section_cpu *cpu = cpu_here();
 	struct section_frame *frame = 0;
-	struct section_counts ended;
 	struct section_owner *owner;
+	struct section_mark ended;
 	__u64 depth, top, here, duration_ns = 0;
 	bool is_busy = 0, is_drawn = 0;
 	__u32 bin;
 
-	/* In memory throughout, of which nothing is read where nothing is counted. */
-	escape(&ended);
-	if (wanted.counter_count)
-		read_counts(&ended);
 	if (!cpu)
 		return;
 	owner = lock_owner(key, 0, &is_busy);
@@ -231,6 +269,12 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 		release(owner, key, top);
 		return;
 	}
+	if (frame->flags || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns)) {
+		/* In memory throughout, of which nothing is read where nothing is counted. */
+		escape(&ended);
+		take_mark(owner, &ended, now);
+		keep(cpu, frame, &ended, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id());
+	}
 	if (top - depth > 1)
 		count(&cpu->left, top - depth - 1);
 	bin = bin_of(now - frame->begin_ns);
@@ -238,12 +282,8 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	opaque(bin);
 	if (bin < WIRE_WAIT_BINS)
 		count(&cpu->bins[bin], 1);
-	take_steal(owner);
 	if (wanted.treatment && frame->flags)
 		count(&arm_of(cpu, frame->flags)->returned, 1);
-	if (frame->flags || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns))
-		keep(cpu, owner, frame, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id(),
-		     &ended);
 	if (wanted.keeps_samples)
 		keep_sample(cpu, owner, frame, now - frame->begin_ns, pid_tgid);
 	/* The owner is another's once it is released. */

@@ -87,6 +87,9 @@ struct section_config {
 /* Lines of the section's own code that are read: 16 KiB. */
 #define CODE_READS_MOST 256u
 
+/* Why the code of a thread did not run. */
+enum section_change { CHANGE_INTERRUPTED, CHANGE_PREEMPTED, CHANGE_SLEPT };
+
 /* Levels of interrupts and softirqs, one within the other. */
 #define SECTION_LEVELS 8u
 
@@ -101,14 +104,20 @@ struct section_parts {
 	__u64 faults;	      /* page faults; no time */
 };
 
-/* Counters of a CPU, read at a mark. */
+/* Counters of a CPU at some time, or what they counted in some time. */
 struct section_counts {
 	__u64 values[WIRE_MOST_EXECUTION_COUNTS];
-	/* How long they were enabled and did not count, all together; SECTION_REFUSED. */
-	__u64 paused_ns;
+	__u64 paused_ns; /* how long they were enabled and did not count, all together */
+	__u64 refused;	 /* times that one could not be read */
 };
 
-#define SECTION_REFUSED (~0ull)
+/* What an owner is at a mark: the difference of two is of what is between them. */
+struct section_mark {
+	struct section_parts parts;
+	__u64 changes;		      /* that it has had */
+	struct section_counts counts; /* by its own code */
+	__u64 refused_aside;	      /* times that what others count could not be read */
+};
 
 /* Callers of a wait for a lock that are kept, the innermost first; 0 ends them. */
 #define SECTION_CALLERS 8u
@@ -163,13 +172,11 @@ struct section_frame {
 	__u64 place; /* on the stack: which execution it is. 0: of a pair of tracepoints */
 	__u64 begin_ns;
 	__u32 cpu;
-	__u16 flags;		    /* enum execution_flag: those that are known */
-	__u16 level;		    /* of interrupts, in which it runs */
-	struct section_parts parts; /* its owner's, when it began */
-	__u64 switches;		    /* its owner's, when it began */
-	__u32 samples;		    /* times that it was seen in its own code, */
-	__u32 spins;		    /* and of them in a function that waits by spinning */
-	struct section_counts counts;
+	__u16 flags;		   /* enum execution_flag: those that are known */
+	__u16 level;		   /* of interrupts, in which it runs */
+	struct section_mark began; /* its owner, when it began */
+	__u32 samples;		   /* times that it was seen in its own code, */
+	__u32 spins;		   /* and of them in a function that waits by spinning */
 };
 
 /* Marks of an owner beside its key, and the number of its frames in use. */
@@ -183,19 +190,21 @@ struct section_owner {
 	__u64 place_now; /* of whoever marked it as busy */
 	/* Of a thread while it is in the section. */
 	struct section_parts parts;
-	__u64 left_ns;	    /* when it left the CPU; 0: it has one */
-	__u64 interrupt_ns; /* when its last interrupt ended, and how long that took */
-	__u64 interrupt_took_ns;
-	__u64 sleeps;		    /* it was not runnable then */
-	__u64 switches;		    /* times that it left the CPU */
-	__u64 lock_ns;		    /* since when it waits for a lock; 0: it does not */
-	struct section_parts lock;  /* its parts at that time */
-	struct section_lock wait;   /* of it, what is known then */
-	__u64 fault_ns;		    /* since when a page fault is handled; 0: none is */
-	__u64 fault_place;	    /* on the stack: which one it is */
-	__u64 fault_now;	    /* a place, on its way to become a number */
-	struct section_parts fault; /* its parts at that time */
-	__u64 steal_at_ns;	    /* what was taken from its CPU when that was last looked at */
+	struct section_counts aside; /* what was counted while its code did not run */
+	__u64 left_ns;		     /* when it left the CPU; 0: it has one */
+	__u64 sleeps;		     /* it was not runnable then */
+	__u64 changes;		     /* times that its code did not run, */
+	__u64 changed_ns;	     /* until when the last time, */
+	__u64 changed_took_ns;	     /* and how long: a part, */
+	__u64 changed_part;	     /* enum section_change */
+	__u64 lock_ns;		     /* since when it waits for a lock; 0: it does not */
+	struct section_parts lock;   /* its parts at that time */
+	struct section_lock wait;    /* of it, what is known then */
+	__u64 fault_ns;		     /* since when a page fault is handled; 0: none is */
+	__u64 fault_place;	     /* on the stack: which one it is */
+	__u64 fault_now;	     /* a place, on its way to become a number */
+	struct section_parts fault;  /* its parts at that time */
+	__u64 steal_at_ns;	     /* what was taken from its CPU when that was last looked at */
 	struct section_sample sample;
 	struct section_frame frames[SECTION_DEEPEST];
 };
@@ -249,6 +258,8 @@ struct section_cpu {
 		__u64 since_ns;
 		__u64 inner_ns;
 		__u64 steal_at_ns;
+		struct section_counts since;
+		struct section_counts inner;
 	} levels[SECTION_LEVELS];
 	__u64 steal_address; /* where the kernel counts steal; 0: not known yet */
 	struct section_lock locks[SECTION_LOCKS];

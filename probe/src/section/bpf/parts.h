@@ -6,6 +6,7 @@
 #ifndef WHYLATE_SECTION_BPF_PARTS_H
 #define WHYLATE_SECTION_BPF_PARTS_H
 
+#include "counts.h"
 #include "owner.h"
 #include "steal.h"
 
@@ -15,6 +16,16 @@ ALWAYS_INLINE struct section_owner *in_section(__u64 pid_tgid)
 	struct section_owner *owner = find_owner(thread_key(pid_tgid));
 
 	return owner && owner->state & OWNER_DEPTH ? owner : 0;
+}
+
+/* changed - the owner's code did not run until now, for so long */
+ALWAYS_INLINE void changed(struct section_owner *owner, __u64 now, __u64 took_ns,
+			   enum section_change part)
+{
+	owner->changed_ns = now;
+	owner->changed_took_ns = took_ns;
+	owner->changed_part = part;
+	owner->changes++;
 }
 
 /* ---------------------------------------------------------------- preempted, asleep */
@@ -32,17 +43,21 @@ SECTION("tp_btf/sched_switch") int part_switch(__u64 *context)
 
 		take_steal(owner);
 		owner->sleeps = state && !context[0];
+		leave_counts(owner);
 		owner->left_ns = now;
-		owner->switches++;
 	}
 	owner = in_section(next->pid);
 	if (owner && owner->left_ns) {
+		__u64 took_ns = now - owner->left_ns;
+
 		if (owner->sleeps)
-			owner->parts.slept_ns += now - owner->left_ns;
+			owner->parts.slept_ns += took_ns;
 		else
-			owner->parts.preempted_ns += now - owner->left_ns;
+			owner->parts.preempted_ns += took_ns;
 		owner->left_ns = 0;
 		owner->steal_at_ns = steal_here();
+		return_counts(owner);
+		changed(owner, now, took_ns, owner->sleeps ? CHANGE_SLEPT : CHANGE_PREEMPTED);
 	}
 	return 0;
 }
@@ -65,15 +80,33 @@ SECTION("raw_tp/irq_handler_entry") int part_interrupt(__u64 *context)
 	level = cpu->level;
 	cpu->level = level + 1;
 	barrier();
+	/* What reading counters takes is not the interrupt's. */
+	if (wanted.counter_count) {
+		__builtin_memset(&cpu->levels[level % SECTION_LEVELS].inner, 0,
+				 sizeof(struct section_counts));
+		read_counts(&cpu->levels[level % SECTION_LEVELS].since);
+	}
 	cpu->levels[level % SECTION_LEVELS].inner_ns = 0;
 	cpu->levels[level % SECTION_LEVELS].since_ns = bpf_ktime_get_ns();
 	cpu->levels[level % SECTION_LEVELS].steal_at_ns = steal_here();
 	return 0;
 }
 
+/* counted_at - what was counted in a level that ends, without inner ones; which is added to the
+ * inner ones of the next */
+ALWAYS_INLINE void counted_at(struct section_cpu *cpu, __u64 level, struct section_counts *counts)
+{
+	read_counts(counts);
+	take_counts(counts, &cpu->levels[level % SECTION_LEVELS].since);
+	if (level)
+		add_counts(&cpu->levels[(level - 1) % SECTION_LEVELS].inner, counts);
+	take_counts(counts, &cpu->levels[level % SECTION_LEVELS].inner);
+}
+
 SECTION("raw_tp/irq_handler_exit") int part_interrupt_end(__u64 *context)
 {
 	struct section_cpu *cpu = cpu_here();
+	struct section_counts counts;
 	struct section_owner *owner;
 	__u64 now, took_ns, inner_ns, steal_ns, level;
 
@@ -83,6 +116,9 @@ SECTION("raw_tp/irq_handler_exit") int part_interrupt_end(__u64 *context)
 		return 0;
 	level = cpu->level - 1;
 	now = bpf_ktime_get_ns();
+	escape(&counts);
+	if (wanted.counter_count)
+		counted_at(cpu, level, &counts);
 	took_ns = now - cpu->levels[level % SECTION_LEVELS].since_ns;
 	steal_ns = steal_since(cpu->levels[level % SECTION_LEVELS].steal_at_ns);
 	took_ns -= min(steal_ns, took_ns);
@@ -92,13 +128,16 @@ SECTION("raw_tp/irq_handler_exit") int part_interrupt_end(__u64 *context)
 		struct section_frame *newest = frame_at(owner, (owner->state & OWNER_DEPTH) - 1);
 
 		owner->parts.interrupted_ns += took_ns - inner_ns;
+		if (wanted.counter_count)
+			add_counts(&owner->aside, &counts);
 		if (newest->level > level) {
 			/* It is within this interrupt, which does not interrupt it: where both end
 			 * at one tracepoint, this program runs first. */
-			newest->parts.interrupted_ns += took_ns - inner_ns;
+			newest->began.parts.interrupted_ns += took_ns - inner_ns;
+			if (wanted.counter_count)
+				take_counts(&newest->began.counts, &counts);
 		} else {
-			owner->interrupt_took_ns = took_ns - inner_ns;
-			owner->interrupt_ns = now;
+			changed(owner, now, took_ns - inner_ns, CHANGE_INTERRUPTED);
 		}
 	}
 	if (level)
