@@ -1,0 +1,123 @@
+"""The list of differences as lines of text: counts first, then a tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+
+from whylate.bisect.differences.model import Difference, Differences
+from whylate.bisect.differences.order import depths
+from whylate.bisect.kinds import PLURALS, Kind
+from whylate.text import plain
+
+#: Differences of one kind, and parts of one difference, that are shown unless all are.
+_SHOWN = 8
+_SHOWN_PARTS = 4
+_MAX_VALUE = 48
+_MAX_NAME = 80
+_DIGEST = re.compile(r"sha256 ([0-9a-f]{12})[0-9a-f]{52}")
+
+
+def counts_table(differences: Differences) -> Table:
+    """Return a table of the kinds that differ."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("kind")
+    first, second = plain(differences.first, 24), plain(differences.second, 24)
+    for heading in ("differ", f"only {first}", f"only {second}"):
+        table.add_column(heading, justify="right", overflow="fold")
+    only_first: dict[Kind, int] = {}
+    only_second: dict[Kind, int] = {}
+    for difference in differences.listed:
+        if difference.second is None:
+            only_first[difference.kind] = only_first.get(difference.kind, 0) + 1
+        elif difference.first is None:
+            only_second[difference.kind] = only_second.get(difference.kind, 0) + 1
+    for kind, count in differences.counts.items():
+        ones = (only_first.get(kind, 0), only_second.get(kind, 0))
+        table.add_row(
+            PLURALS[kind], f"{count:,}", *(f"{number:,}" if number else "" for number in ones)
+        )
+    return table
+
+
+def tree_lines(differences: Differences, *, everything: bool = False) -> Iterator[str]:
+    """Yield a line for each difference, below its parent; all of them, or the first of each."""
+    levels = depths(differences.listed)
+    names = {difference.id: difference.name for difference in differences.listed}
+    shown = _shown(differences.listed) if not everything else set(levels)
+    cut: dict[str | None, list[Difference]] = {}
+    for difference in differences.listed:
+        parent = difference.parent if difference.parent in levels else None
+        if difference.id not in shown and (parent is None or parent in shown):
+            cut.setdefault(parent, []).append(difference)
+    open_parents: list[str] = []
+    last_kind: Kind | None = None
+    hidden = dict.fromkeys(Kind, 0)
+    for difference in cut.pop(None, []):
+        hidden[difference.kind] += 1
+    for difference in differences.listed:
+        if difference.id not in shown:
+            continue
+        level = levels[difference.id]
+        while len(open_parents) > level:
+            yield from _more(cut.get(open_parents.pop(), []), len(open_parents) + 1)
+        if level == 0 and difference.kind is not last_kind:
+            yield from _more_of_kind(last_kind, hidden)
+            last_kind = difference.kind
+            yield f"{PLURALS[difference.kind]}:"
+        open_parents.append(difference.id)
+        yield f"{'  ' * (level + 1)}{_line(difference, names, level)}"
+    while open_parents:
+        yield from _more(cut.get(open_parents.pop(), []), len(open_parents) + 1)
+    yield from _more_of_kind(last_kind, hidden)
+
+
+def _shown(listed: Sequence[Difference]) -> set[str]:
+    """Return the ids of the first differences of each kind and parent."""
+    shown: set[str] = set()
+    counts: dict[tuple[str | None, Kind | None], int] = {}
+    known = {difference.id for difference in listed}
+    for difference in listed:
+        parent = difference.parent if difference.parent in known else None
+        key = (parent, difference.kind if parent is None else None)
+        counts[key] = counts.get(key, 0) + 1
+        limit = _SHOWN if parent is None else _SHOWN_PARTS
+        if counts[key] <= limit and (parent is None or parent in shown):
+            shown.add(difference.id)
+    return shown
+
+
+def _more(hidden: Sequence[Difference], level: int) -> Iterator[str]:
+    """Yield how many parts of one difference are not shown."""
+    if hidden:
+        kinds = dict.fromkeys(difference.kind for difference in hidden)
+        words = [
+            f"{sum(difference.kind is kind for difference in hidden):,} {PLURALS[kind]}"
+            for kind in kinds
+        ]
+        yield f"{'  ' * (level + 1)}… more: {', '.join(words)}"
+
+
+def _more_of_kind(kind: Kind | None, hidden: dict[Kind, int]) -> Iterator[str]:
+    if kind is not None and hidden[kind]:
+        yield f"  … more: {hidden[kind]:,} {PLURALS[kind]}"
+
+
+def _line(difference: Difference, names: dict[str, str], level: int) -> str:
+    kind = f"{difference.kind.value} " if level else ""
+    marks = ""
+    if difference.atom is not None and difference.atom not in (difference.id, difference.parent):
+        marks += f"  [with {plain(names.get(difference.atom, '?'), 40)}]"
+    if difference.kept:
+        marks += "  [kept]"
+    name = plain(difference.name, _MAX_NAME)
+    return f"{kind}{name}  {_value(difference.first)} → {_value(difference.second)}{marks}"
+
+
+def _value(value: str | None) -> str:
+    if value is None:
+        return "absent"
+    text = plain(_DIGEST.sub(r"sha256 \1", value).rstrip("\n"), _MAX_VALUE)
+    return text or "empty"

@@ -1,0 +1,117 @@
+"""Reads a tree from a directory; links are never followed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from whylate.bisect.sides.errors import SideError
+from whylate.bisect.sides.tree import (
+    MAX_DEPTH,
+    MAX_ENTRIES,
+    MAX_FILE,
+    Collected,
+    Entry,
+    Tree,
+    Type,
+    chunks_of,
+)
+
+#: Mount points of the running system, whose content belongs to no image.
+_RUNNING = frozenset({"proc", "sys", "dev", "run", "tmp"})
+_TYPES: dict[int, Type] = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "directory",
+    stat.S_IFLNK: "link",
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFIFO: "fifo",
+}
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+
+
+def read_directory(root: Path) -> Tree:
+    """Return the tree of a directory; raises SideError.
+
+    File systems that are mounted on proc, sys, dev, run and tmp are left out.
+    """
+    collected = Collected()
+    entries: dict[str, Entry] = {}
+    try:
+        device = root.stat().st_dev
+    except OSError as error:
+        raise SideError(f"{root} cannot be read: {error.strerror}") from None
+    waiting = [""]
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(root / here) as names:
+                inside = list(names)
+        except OSError as error:
+            if not here:
+                raise SideError(f"{root} cannot be read: {error.strerror}") from None
+            collected.leave(f"directory: {error.strerror}")
+            continue
+        for name in inside:
+            path = f"{here}/{name.name}" if here else name.name
+            try:
+                status = name.stat(follow_symlinks=False)
+                entries[path] = entry = _entry(root, path, status, collected)
+            except OSError as error:
+                collected.leave(str(error.strerror))
+                continue
+            mounted = status.st_dev != device and path in _RUNNING
+            if entry.type == "directory" and not mounted and path.count("/") < MAX_DEPTH:
+                waiting.append(path)
+        if len(entries) > MAX_ENTRIES:
+            raise SideError(f"{root} has more than {MAX_ENTRIES:,} files: name a root file system")
+    return Tree(entries, collected.kept, _reader(root), collected.unread)
+
+
+def _entry(root: Path, path: str, status: os.stat_result, collected: Collected) -> Entry:
+    """Return what a name stands for; raises OSError."""
+    kind = _TYPES.get(stat.S_IFMT(status.st_mode), "socket")
+    mode = stat.S_IMODE(status.st_mode)
+    bare = Entry(kind, mode, status.st_uid, status.st_gid)
+    if kind == "link":
+        return bare._replace(target=os.readlink(root / path))
+    if kind == "device":
+        return bare._replace(device=(os.major(status.st_rdev), os.minor(status.st_rdev)))
+    if kind != "file":
+        return bare
+    return bare._replace(size=status.st_size, digest=_digest(root, path, status, collected))
+
+
+def _digest(root: Path, path: str, status: os.stat_result, collected: Collected) -> bytes | None:
+    if status.st_size > MAX_FILE:
+        collected.leave("too large")
+        return None
+    try:
+        fd = os.open(root / path, _READ)
+    except OSError as error:
+        collected.leave(str(error.strerror))
+        return None
+    with open(fd, "rb", buffering=0) as file:  # noqa: PTH123 - it is open
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            collected.leave("replaced meanwhile")
+            return None
+        return collected.digest(path, status.st_size, chunks_of(file, MAX_FILE))
+
+
+def _reader(root: Path) -> Callable[[Sequence[str], int], dict[str, bytes]]:
+    def read(paths: Sequence[str], most: int) -> dict[str, bytes]:
+        contents = {}
+        for path in paths:
+            try:
+                fd = os.open(root / path, _READ)
+            except OSError:
+                continue
+            with open(fd, "rb", buffering=0) as file:  # noqa: PTH123 - it is open
+                if stat.S_ISREG(os.fstat(fd).st_mode):
+                    contents[path] = b"".join(chunks_of(file, most))
+        return contents
+
+    return read
