@@ -21,10 +21,7 @@ def compare_entries(
     differing: dict[str, tuple[str, str]] = {}
     if first.type == "file" and _contents_differ(first, second):
         differing[CONTENT] = _content(first), _content(second)
-    targets = [
-        name.common(entry.target) for name, entry in zip(names, (first, second), strict=True)
-    ]
-    if targets[0] != targets[1]:
+    if names[0].common(first.target) != names[1].common(second.target):
         differing["target"] = f"link to {first.target}", f"link to {second.target}"
     if first.device != second.device:
         differing["device"] = _device(first), _device(second)

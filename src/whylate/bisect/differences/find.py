@@ -64,13 +64,13 @@ def find_differences(first: Side, second: Side, choice: Choice | None = None) ->
 
 def why_not(kind: Kind, first: Side, second: Side) -> str | None:
     """Return why a kind cannot be compared; None if it can."""
-    reasons = [
-        f"{side.name}: {side.lacks.get(kind, 'it shows none')}"
-        for side in (first, second)
-        if kind not in side.items and (side.tree is None or kind not in (Kind.FILE, Kind.LINE))
-    ]
+    reasons: dict[str, list[str]] = {}
+    for side in (first, second):
+        if kind not in side.items and (side.tree is None or kind not in (Kind.FILE, Kind.LINE)):
+            reason = side.lacks.get(kind, "it shows none")
+            reasons.setdefault(reason, []).append(side.name)
     if reasons:
-        return "; ".join(reasons)
+        return "; ".join(f"{' and '.join(names)}: {text}" for text, names in reasons.items())
     ours, theirs = first.items.get(kind), second.items.get(kind)
     if ours is not None and theirs is not None and ours.basis != theirs.basis:
         return f"{first.name} shows {ours.basis}, {second.name} {theirs.basis}"
@@ -105,13 +105,13 @@ def _has_words_in_file(kind: Kind, first: Side, second: Side) -> bool:
 def _below_kernel(listed: list[Difference], groups: Groups) -> Iterator[Difference]:
     """Yield differences; what comes with a kernel is below it, if that is the only one.
 
-    That is its configuration, and the settings that only one of two kernels has.
+    That is its configuration, and the settings and threads that only one of two kernels has.
     """
     kernels = [difference.id for difference in listed if difference.kind is Kind.KERNEL]
     for difference in listed:
         one_sided = difference.first is None or difference.second is None
         comes_along = difference.kind is Kind.OPTION or (
-            difference.kind is Kind.SETTING and one_sided
+            difference.kind in (Kind.SETTING, Kind.PRIORITY) and one_sided
         )
         if not comes_along or len(kernels) != 1:
             yield difference
@@ -134,13 +134,11 @@ def _notes(first: Side, second: Side, trees: TreeDifferences | None) -> Iterator
         yield from (f"{side.name}: {note}" for note in side.notes)
     if trees is not None and trees.unknown:
         yield (
-            f"the contents of {trees.unknown:,} files of the same size are not known: they were not "
-            "read"
+            f"the contents of {trees.unknown:,} files of the same size are not known: they were "
+            "not read"
         )
     if trees is not None and trees.books:
-        yield (
-            f"{trees.books:,} files of the package manager's own differ; its packages stand for them"
-        )
+        yield f"{trees.books:,} files of the package manager differ: its packages stand for them"
     names = sorted(first.machine.keys() & second.machine.keys())
     machine = [name for name in names if first.machine[name] != second.machine[name]]
     if machine:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from os.path import commonprefix
 
 from rich.table import Table
 
@@ -17,6 +18,8 @@ _SHOWN = 8
 _SHOWN_PARTS = 4
 _MAX_VALUE = 48
 _MAX_NAME = 80
+#: Characters that are shown of what two long values begin with.
+_BEFORE = 8
 _DIGEST = re.compile(r"sha256 ([0-9a-f]{12})[0-9a-f]{52}")
 
 
@@ -35,9 +38,9 @@ def counts_table(differences: Differences) -> Table:
         elif difference.first is None:
             only_second[difference.kind] = only_second.get(difference.kind, 0) + 1
     for kind, count in differences.counts.items():
-        ones = (only_first.get(kind, 0), only_second.get(kind, 0))
+        one_sided = (only_first.get(kind, 0), only_second.get(kind, 0))
         table.add_row(
-            PLURALS[kind], f"{count:,}", *(f"{number:,}" if number else "" for number in ones)
+            PLURALS[kind], f"{count:,}", *(f"{number:,}" if number else "" for number in one_sided)
         )
     return table
 
@@ -72,6 +75,15 @@ def tree_lines(differences: Differences, *, everything: bool = False) -> Iterato
     while open_parents:
         yield from _more(cut.get(open_parents.pop(), []), len(open_parents) + 1)
     yield from _more_of_kind(last_kind, hidden)
+
+
+def not_compared_lines(differences: Differences) -> Iterator[str]:
+    """Yield a line for each reason why kinds are not compared."""
+    kinds: dict[str, list[str]] = {}
+    for missing in differences.not_compared:
+        kinds.setdefault(missing.reason, []).append(PLURALS[missing.kind])
+    for reason, names in kinds.items():
+        yield plain(f"not comparable: {', '.join(names)}; {reason}", 600)
 
 
 def _shown(listed: Sequence[Difference]) -> set[str]:
@@ -113,11 +125,22 @@ def _line(difference: Difference, names: dict[str, str], level: int) -> str:
     if difference.kept:
         marks += "  [kept]"
     name = plain(difference.name, _MAX_NAME)
-    return f"{kind}{name}  {_value(difference.first)} → {_value(difference.second)}{marks}"
+    first, second = _values(difference.first, difference.second)
+    return f"{kind}{name}  {first} → {second}{marks}"
 
 
-def _value(value: str | None) -> str:
+def _values(first: str | None, second: str | None) -> tuple[str, str]:
+    """Write both values; long ones from where they differ."""
+    same = 0
+    if first is not None and second is not None and max(len(first), len(second)) > _MAX_VALUE:
+        same = max(0, len(commonprefix((first, second))) - _BEFORE)
+    if same + _BEFORE < _MAX_VALUE // 2:
+        same = 0
+    return _value(first, same), _value(second, same)
+
+
+def _value(value: str | None, same: int) -> str:
     if value is None:
         return "absent"
-    text = plain(_DIGEST.sub(r"sha256 \1", value).rstrip("\n"), _MAX_VALUE)
-    return text or "empty"
+    text = _DIGEST.sub(r"sha256 \1", value[same:]).rstrip("\n")
+    return f"{'…' if same else ''}{plain(text, _MAX_VALUE)}" or "empty"

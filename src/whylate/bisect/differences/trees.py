@@ -184,7 +184,8 @@ def _name_kernels(
         result.listed.append(difference)
     if not images and releases[0] != releases[1] and None not in releases:
         means = Means("kernel", "kernel")
-        result.listed.append(make_difference(Kind.KERNEL, "kernel", *releases, means))
+        difference = make_difference(Kind.KERNEL, "kernel", releases[0], releases[1], means)
+        result.listed.append(difference)
     for difference in result.listed:
         if difference.kind is Kind.KERNEL:
             result.kernels[difference.name] = difference.id

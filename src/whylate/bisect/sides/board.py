@@ -49,7 +49,7 @@ _PASSING = re.compile(
     r"|kernel/(random/.*|ns_last_pid|tainted|version|osrelease|ostype|hostname|domainname"
     r"|pty/nr|perf_event_max_sample_rate|bootloader_.*|cap_last_cap|stack_tracer_.*)"
     r"|net/netfilter/nf_conntrack_(count|buckets)|net/ipv4/tcp_fastopen_key"
-    r"|net/ipv6/conf/[^/]+/stable_secret|dev/cdrom/info|sunrpc/.*)"
+    r"|crypto/fips_(?:name|version)|net/ipv6/conf/[^/]+/stable_secret|dev/cdrom/info|sunrpc/.*)"
     r"|/sys/module/[^/]+/parameters/.*(?:key|secret|pass).*",
 )
 
@@ -58,10 +58,11 @@ REQUESTS: tuple[FileRequest, ...] = (
     *WANTED,
     FileRequest(_MODULES, 128 << 10),
     FileRequest(_TREE, 1 << 20),
-    *(FileRequest(path, 12 << 20) for path in _STATUS),
     *(FileRequest(path, 64 << 10, kind="list") for path in _SLICES),
     *(FileRequest(pattern, 512) for pattern in _PATTERNS),
 )
+#: The most bytes to read of files that may be longer.
+LONG_FILES = dict.fromkeys(_STATUS, 12 << 20)
 _SETTING_PATH = re.compile(
     "|".join(re.escape(pattern).replace(r"\*", "[^/]+") for pattern in _PATTERNS)
 )

@@ -77,7 +77,8 @@ def _entry(root: Path, path: str, status: os.stat_result, collected: Collected) 
     mode = stat.S_IMODE(status.st_mode)
     bare = Entry(kind, mode, status.st_uid, status.st_gid)
     if kind == "link":
-        return bare._replace(target=os.readlink(root / path))
+        # Path.readlink() would change a//b to a/b.
+        return bare._replace(target=os.readlink(root / path))  # noqa: PTH115
     if kind == "device":
         return bare._replace(device=(os.major(status.st_rdev), os.minor(status.st_rdev)))
     if kind != "file":

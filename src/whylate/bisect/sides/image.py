@@ -48,7 +48,15 @@ _TYPES: dict[int, Type] = {
     stat.S_IFSOCK: "socket",
     stat.S_IFIFO: "fifo",
 }
-_DEVICE = re.compile(rb"Device major/minor number: (\d{1,8}):(\d{1,8}) ")
+#: What a listing does not show all of.
+_TO_READ: frozenset[Type] = frozenset({"file", "link", "device"})
+#: A shorter target stands in the inode itself, where `cat` does not find it.
+_SHORT_TARGET = 60
+_TARGET = b'Fast link dest: "'
+_END_OF_TARGET = b'"\n'
+#: Numbers above 255 have a new style.
+_NUMBERS = (b"Device major/minor number: ", b"(New-style) Device major/minor number: ")
+_DEVICE = re.compile(rb"[^:]*: (\d{1,8}):(\d{1,8}) ")
 #: Room for a name that no file has.
 _UNUSED = b"/0/"
 #: What a file system has for its own repair is no part of a root.
@@ -121,22 +129,8 @@ class _Image:
     ) -> tuple[dict[str, Entry], Collected]:
         """Return the entries with contents, targets and numbers of devices."""
         collected = Collected()
-        paths: dict[int, str] = {}
-        total = 0
-        for path, (inode, entry) in names.items():
-            if inode in paths:
-                continue
-            if entry.type in ("link", "device"):
-                paths[inode] = path
-            elif entry.type == "file" and entry.size > MAX_FILE:
-                collected.leave("too large")
-            elif entry.type == "file":
-                paths[inode] = path
-                total += entry.size
-        if total > MAX_TOTAL:
-            raise SideError(f"{self._path} claims to hold more than {MAX_TOTAL >> 30} GiB")
-        verbs = {"file": "cat", "link": "cat", "device": "stat"}
-        requests = [f"{verbs[names[path][1].type]} <{inode}>" for inode, path in paths.items()]
+        paths = self._inodes_to_read(names, collected)
+        requests = [f"{_verb(names[path][1])} <{inode}>" for inode, path in paths.items()]
         whole: dict[int, Entry] = {}
         with self._answers(requests) as answers:
             for (inode, path), request in zip(paths.items(), requests, strict=True):
@@ -146,14 +140,32 @@ class _Image:
                     digest = collected.digest(path, entry.size, answers.content(entry.size))
                     whole[inode] = entry._replace(digest=digest)
                 elif entry.type == "link":
-                    if entry.size > _MAX_TARGET:
-                        raise _OutOfStepError(f"a link with a target of {entry.size} bytes")
-                    target = b"".join(answers.content(entry.size))
+                    is_short = entry.size < _SHORT_TARGET
+                    content = answers.target if is_short else answers.content
+                    target = b"".join(content(entry.size))
                     whole[inode] = entry._replace(target=os.fsdecode(target), size=0)
                 else:
                     whole[inode] = entry._replace(device=answers.device(), size=0)
         entries = {path: whole.get(inode, entry) for path, (inode, entry) in names.items()}
         return entries, collected
+
+    def _inodes_to_read(
+        self, names: dict[str, tuple[int, Entry]], collected: Collected
+    ) -> dict[int, str]:
+        """Return a name for each inode of which a listing does not show all."""
+        paths: dict[int, str] = {}
+        total = 0
+        for path, (inode, entry) in names.items():
+            if entry.type == "link" and entry.size > _MAX_TARGET:
+                raise _OutOfStepError(f"a link with a target of {entry.size} bytes")
+            if entry.type == "file" and entry.size > MAX_FILE:
+                collected.leave("too large")
+            elif entry.type in _TO_READ and inode not in paths:
+                paths[inode] = path
+                total += entry.size
+        if total > MAX_TOTAL:
+            raise SideError(f"{self._path} claims to hold more than {MAX_TOTAL >> 30} GiB")
+        return paths
 
     def read_files(self, wanted: Sequence[tuple[str, int, Entry]], most: int) -> dict[str, bytes]:
         """Return the contents of small files."""
@@ -219,15 +231,30 @@ class _Answers:
         if left:
             raise _OutOfStepError("a file ends early")
 
+    def target(self, size: int) -> Iterator[bytes]:
+        """Yield the target of a link out of the description of its inode."""
+        text = self._line_with((_TARGET,)).partition(_TARGET)[2]
+        # A target may have line breaks.
+        text += self._stream.read(max(0, size + len(_END_OF_TARGET) - len(text)))
+        if text[size:] != _END_OF_TARGET:
+            raise _OutOfStepError("a link without a target")
+        yield text[:size]
+
     def device(self) -> tuple[int, int]:
         """Return the numbers of a device out of the description of its inode."""
-        description = b""
-        while not (match := _DEVICE.search(description)):
-            line = self._stream.readline(CHUNK)
-            description += line
-            if not line or len(description) > _MAX_INODE:
-                raise _OutOfStepError("a device without numbers")
+        match = _DEVICE.match(self._line_with(_NUMBERS))
+        if match is None:
+            raise _OutOfStepError("a device without numbers")
         return int(match[1]), int(match[2])
+
+    def _line_with(self, starts: tuple[bytes, ...]) -> bytes:
+        """Return the next line of a description that begins like that."""
+        read = 0
+        while read < _MAX_INODE and (line := self._stream.readline(CHUNK)):
+            if line.startswith(starts):
+                return line
+            read += len(line)
+        raise _OutOfStepError(f"no line {starts[0].decode()!r}")
 
     def listing(self) -> Iterator[tuple[str, int, Entry]]:
         """Yield the names of a directory with their inodes, until an empty line."""
@@ -248,6 +275,12 @@ class _Answers:
             row = None if line.startswith(_UNUSED) else _row(line)
             if row is not None and row[0] not in (".", ".."):
                 yield row
+
+
+def _verb(entry: Entry) -> str:
+    """Return what to ask debugfs for about an inode."""
+    short = entry.type == "link" and entry.size < _SHORT_TARGET
+    return "stat" if short or entry.type == "device" else "cat"
 
 
 def _row(line: bytes) -> tuple[str, int, Entry]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from whylate.bisect.sides.board import REQUESTS, board_side
+from whylate.bisect.sides.board import LONG_FILES, REQUESTS, board_side
 from whylate.bisect.sides.directory import read_directory
 from whylate.bisect.sides.errors import SideError
 from whylate.bisect.sides.facts import recording_side
@@ -36,14 +36,12 @@ def read_side(name: str, notify: Notify) -> Side:
     """
     path = Path(name)
     if is_board(name):
-        with ready(open_board(name), notify) as board:
-            return board_side(name, *read_board(board, REQUESTS, notify))
+        return _read_board(name, notify)
     try:
         start = None if path.is_dir() else _start(path)
     except FileNotFoundError:
         # Of a bench.
-        with ready(open_board(name), notify) as board:
-            return board_side(name, *read_board(board, REQUESTS, notify))
+        return _read_board(name, notify)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no file has such a name"
         raise SideError(f"{name} cannot be read: {reason}") from None
@@ -66,6 +64,11 @@ def read_side(name: str, notify: Notify) -> Side:
         f"{name} is no side: expected a board, a recording, a directory, a tarball (plain, gz, xz "
         "or zst) or an ext4 image"
     )
+
+
+def _read_board(name: str, notify: Notify) -> Side:
+    with ready(open_board(name), notify) as board:
+        return board_side(name, *read_board(board, REQUESTS, notify, LONG_FILES))
 
 
 def is_board(name: str) -> bool:

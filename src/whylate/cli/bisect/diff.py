@@ -90,8 +90,7 @@ def _fields(differences: Differences) -> dict[str, object]:
 
 
 def _print(differences: Differences, *, everything: bool) -> None:
-    from whylate.bisect.differences.terminal import counts_table, tree_lines
-    from whylate.bisect.kinds import PLURALS
+    from whylate.bisect.differences.terminal import counts_table, not_compared_lines, tree_lines
 
     console = plain_console()
     if differences.listed:
@@ -105,8 +104,8 @@ def _print(differences: Differences, *, everything: bool) -> None:
         console.print("Nothing that both sides show differs.")
     if differences.excluded:
         console.print(f"{differences.excluded:,} differences were excluded by patterns.")
-    for missing in differences.not_compared:
-        click.echo(plain(f"not comparable: {PLURALS[missing.kind]}; {missing.reason}", 400))
+    for line in not_compared_lines(differences):
+        click.echo(line)
     for note in differences.notes:
         click.echo(plain(f"note: {note}", 400))
     if any(difference.atom is not None for difference in differences.listed):
