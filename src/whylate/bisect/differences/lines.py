@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -51,8 +51,8 @@ def compare_lines(first: bytes, second: bytes) -> list[Hunk] | None:
     """
     # Not splitlines(), for which a form feed ends a line too.
     ours, theirs = (_LINE.findall(content.decode()) for content in (first, second))
-    start = _common(ours, theirs)
-    end = _common(ours[start:][::-1], theirs[start:][::-1])
+    start = common_start(ours, theirs)
+    end = common_start(ours[start:][::-1], theirs[start:][::-1])
     ours, theirs = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
     counts = Counter(theirs)
     if (
@@ -67,8 +67,8 @@ def compare_lines(first: bytes, second: bytes) -> list[Hunk] | None:
     return hunks
 
 
-def _common(first: list[str], second: list[str]) -> int:
-    """Return how many lines two texts have in common at their start."""
+def common_start(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return how many lines, or characters, two texts have in common at their start."""
     for number, (ours, theirs) in enumerate(zip(first, second, strict=False)):
         if ours != theirs:
             return number

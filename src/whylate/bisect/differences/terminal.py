@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from os.path import commonprefix
 
 from rich.table import Table
 
+from whylate.bisect.differences.lines import common_start
 from whylate.bisect.differences.model import Difference, Differences
 from whylate.bisect.differences.order import depths
 from whylate.bisect.kinds import PLURALS, Kind
@@ -133,7 +133,7 @@ def _values(first: str | None, second: str | None) -> tuple[str, str]:
     """Write both values; long ones from where they differ."""
     same = 0
     if first is not None and second is not None and max(len(first), len(second)) > _MAX_VALUE:
-        same = max(0, len(commonprefix((first, second))) - _BEFORE)
+        same = max(0, common_start(first, second) - _BEFORE)
     if same + _BEFORE < _MAX_VALUE // 2:
         same = 0
     return _value(first, same), _value(second, same)

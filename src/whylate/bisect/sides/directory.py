@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import IO
 
 from whylate.bisect.sides.errors import SideError
 from whylate.bisect.sides.tree import (
@@ -59,7 +63,7 @@ def read_directory(root: Path) -> Tree:
             path = f"{here}/{name.name}" if here else name.name
             try:
                 status = name.stat(follow_symlinks=False)
-                entries[path] = entry = _entry(root, path, status, collected)
+                entries[path] = entry = _entry(name.path, path, status, collected)
             except OSError as error:
                 collected.leave(str(error.strerror))
                 continue
@@ -68,51 +72,47 @@ def read_directory(root: Path) -> Tree:
                 waiting.append(path)
         if len(entries) > MAX_ENTRIES:
             raise SideError(f"{root} has more than {MAX_ENTRIES:,} files: name a root file system")
-    return Tree(entries, collected.kept, _reader(root), collected.unread)
+    return Tree(entries, collected.kept, partial(_read_files, root), collected.unread)
 
 
-def _entry(root: Path, path: str, status: os.stat_result, collected: Collected) -> Entry:
-    """Return what a name stands for; raises OSError."""
+def _entry(at: str, path: str, status: os.stat_result, collected: Collected) -> Entry:
+    """Return what a name stands for, which lies at `at`; raises OSError."""
     kind = _TYPES.get(stat.S_IFMT(status.st_mode), "socket")
     mode = stat.S_IMODE(status.st_mode)
     bare = Entry(kind, mode, status.st_uid, status.st_gid)
     if kind == "link":
         # Path.readlink() would change a//b to a/b.
-        return bare._replace(target=os.readlink(root / path))  # noqa: PTH115
+        return bare._replace(target=os.readlink(at))  # noqa: PTH115
     if kind == "device":
         return bare._replace(device=(os.major(status.st_rdev), os.minor(status.st_rdev)))
     if kind != "file":
         return bare
-    return bare._replace(size=status.st_size, digest=_digest(root, path, status, collected))
-
-
-def _digest(root: Path, path: str, status: os.stat_result, collected: Collected) -> bytes | None:
+    bare = bare._replace(size=status.st_size)
     if status.st_size > MAX_FILE:
         collected.leave("too large")
-        return None
+        return bare
     try:
-        fd = os.open(root / path, _READ)
+        with _opened(at) as file:
+            content = chunks_of(file, status.st_size)
+            return bare._replace(digest=collected.digest(path, status.st_size, content))
     except OSError as error:
         collected.leave(str(error.strerror))
-        return None
+        return bare
+
+
+@contextmanager
+def _opened(at: str) -> Iterator[IO[bytes]]:
+    """Open a regular file; raises OSError, also for what has taken its place meanwhile."""
+    fd = os.open(at, _READ)
     with open(fd, "rb", buffering=0) as file:  # noqa: PTH123 - it is open
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            collected.leave("replaced meanwhile")
-            return None
-        return collected.digest(path, status.st_size, chunks_of(file, MAX_FILE))
+            raise OSError(errno.EINVAL, "it is no regular file any more", at)
+        yield file
 
 
-def _reader(root: Path) -> Callable[[Sequence[str], int], dict[str, bytes]]:
-    def read(paths: Sequence[str], most: int) -> dict[str, bytes]:
-        contents = {}
-        for path in paths:
-            try:
-                fd = os.open(root / path, _READ)
-            except OSError:
-                continue
-            with open(fd, "rb", buffering=0) as file:  # noqa: PTH123 - it is open
-                if stat.S_ISREG(os.fstat(fd).st_mode):
-                    contents[path] = b"".join(chunks_of(file, most))
-        return contents
-
-    return read
+def _read_files(root: Path, paths: Sequence[str], most: int) -> dict[str, bytes]:
+    contents = {}
+    for path in paths:
+        with suppress(OSError), _opened(f"{root}/{path}") as file:
+            contents[path] = b"".join(chunks_of(file, most))
+    return contents

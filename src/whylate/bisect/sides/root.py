@@ -93,6 +93,6 @@ def _command_words(path: str, text: bytes) -> list[str] | None:
 
 def _notes(tree: Tree) -> tuple[str, ...]:
     return tuple(
-        f"{count:,} files were not read ({reason}): of their contents nothing is known"
+        f"{count:,} files or directories were not read ({reason}): their contents are not known"
         for reason, count in sorted(tree.unread.items())
     )
