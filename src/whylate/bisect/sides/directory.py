@@ -16,24 +16,15 @@ from whylate.bisect.sides.tree import (
     MAX_DEPTH,
     MAX_ENTRIES,
     MAX_FILE,
+    TYPES,
     Collected,
     Entry,
     Tree,
-    Type,
     chunks_of,
 )
 
 #: Mount points of the running system, whose content belongs to no image.
 _RUNNING = frozenset({"proc", "sys", "dev", "run", "tmp"})
-_TYPES: dict[int, Type] = {
-    stat.S_IFREG: "file",
-    stat.S_IFDIR: "directory",
-    stat.S_IFLNK: "link",
-    stat.S_IFCHR: "device",
-    stat.S_IFBLK: "device",
-    stat.S_IFSOCK: "socket",
-    stat.S_IFIFO: "fifo",
-}
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
@@ -77,7 +68,7 @@ def read_directory(root: Path) -> Tree:
 
 def _entry(at: str, path: str, status: os.stat_result, collected: Collected) -> Entry:
     """Return what a name stands for, which lies at `at`; raises OSError."""
-    kind = _TYPES.get(stat.S_IFMT(status.st_mode), "socket")
+    kind = TYPES.get(stat.S_IFMT(status.st_mode), "socket")
     mode = stat.S_IMODE(status.st_mode)
     bare = Entry(kind, mode, status.st_uid, status.st_gid)
     if kind == "link":

@@ -26,6 +26,7 @@ from whylate.bisect.sides.tree import (
     MAX_ENTRIES,
     MAX_FILE,
     MAX_TOTAL,
+    TYPES,
     Collected,
     Entry,
     Tree,
@@ -39,15 +40,6 @@ _ROOT_INODE = 2
 #: A line of a listing, and the description of an inode, are shorter.
 _MAX_LISTING = 1 << 28
 _MAX_INODE = 1 << 20
-_TYPES: dict[int, Type] = {
-    stat.S_IFREG: "file",
-    stat.S_IFDIR: "directory",
-    stat.S_IFLNK: "link",
-    stat.S_IFCHR: "device",
-    stat.S_IFBLK: "device",
-    stat.S_IFSOCK: "socket",
-    stat.S_IFIFO: "fifo",
-}
 #: What a listing does not show all of.
 _TO_READ: frozenset[Type] = frozenset({"file", "link", "device"})
 #: A shorter target stands in the inode itself, where `cat` does not find it.
@@ -287,7 +279,7 @@ def _row(line: bytes) -> tuple[str, int, Entry]:
     try:
         start, inode, mode_text, uid, gid, name, size, end = line.split(b"/")
         mode = int(mode_text, 8)
-        kind = _TYPES.get(stat.S_IFMT(mode))
+        kind = TYPES.get(stat.S_IFMT(mode))
         if start or end != b"\n" or not name or kind is None:
             raise ValueError
         entry = Entry(kind, stat.S_IMODE(mode), int(uid), int(gid), int(size or b"0"))

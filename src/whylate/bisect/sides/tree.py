@@ -8,11 +8,22 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Literal, NamedTuple
 
 Type = Literal["file", "directory", "link", "device", "socket", "fifo"]
+#: What the type in a mode stands for.
+TYPES: dict[int, Type] = {
+    stat.S_IFREG: "file",
+    stat.S_IFDIR: "directory",
+    stat.S_IFLNK: "link",
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFIFO: "fifo",
+}
 #: More files are no root file system.
 MAX_ENTRIES = 2_000_000
 #: The content of larger files is not read.
