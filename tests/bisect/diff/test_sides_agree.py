@@ -41,7 +41,10 @@ def compare(first: Path, second: Path) -> Differences:
 
 def test_diff_names_the_same_files(roots: tuple[Path, Path]) -> None:
     done = subprocess.run(
-        ["diff", "-r", "-q", "--no-dereference", *roots], check=False, capture_output=True, text=True
+        ["diff", "-r", "-q", "--no-dereference", *roots],
+        check=False,
+        capture_output=True,
+        text=True,
     )
     expected = set()
     for line in done.stdout.splitlines():
@@ -94,7 +97,9 @@ def test_directory_tarball_and_image_give_the_same_list(
     for option, suffix in (("-z", "gz"), ("-J", "xz"), ("--zstd", "zst")):
         tar = tmp_path / f"slow.{suffix}"
         environment = {"XZ_OPT": "-0", "PATH": "/usr/bin:/bin"}
-        subprocess.run(["tar", option, "-C", roots[1], "-cf", tar, "."], check=True, env=environment)
+        subprocess.run(
+            ["tar", option, "-C", roots[1], "-cf", tar, "."], check=True, env=environment
+        )
         assert compare(roots[0], tar).listed == expected.listed
     image = make_image(roots[1], tmp_path / "slow.ext4", 48)
     assert compare(roots[0], image).listed == expected.listed

@@ -81,7 +81,7 @@ def read_tarball(path: Path) -> Tree:
             name = member_name(path, member.name)
             # In a list of its own, tarfile keeps every member that it has read.
             archive.members = []  # type: ignore[attr-defined]
-            total += member.size if member.isreg() else 0
+            total += member.size if member.isreg() and member.size <= MAX_FILE else 0
             if total > MAX_TOTAL or len(entries) > MAX_ENTRIES:
                 raise SideError(
                     f"{path} holds more than {MAX_ENTRIES:,} files or {MAX_TOTAL >> 30} GiB: it is "
