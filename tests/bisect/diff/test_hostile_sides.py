@@ -158,9 +158,7 @@ def test_a_hard_link_to_nothing_is_noted(tmp_path: Path) -> None:
 def test_what_is_no_side_is_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x"
     path.write_bytes(content)
-    with pytest.raises(
-        SideError, match=r"x (cannot be read|is no side|holds no file)"
-    ):
+    with pytest.raises(SideError, match=r"x (cannot be read|is no side|holds no file)"):
         read_side(str(path), lambda _: None)
 
 

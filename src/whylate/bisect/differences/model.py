@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from whylate.bisect.kinds import Kind
@@ -76,7 +75,6 @@ class Differences:
     notes: tuple[str, ...] = ()
     #: How many differences patterns have excluded.
     excluded: int = 0
-    compared: Mapping[Kind, int] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[Kind, int]:

@@ -40,6 +40,8 @@ def read_side(name: str, notify: Notify) -> Side:
     try:
         start = None if path.is_dir() else _start(path)
     except FileNotFoundError:
+        if "/" in name and not name.startswith("ssh:"):
+            raise SideError(f"{name} is not there: name a board, a directory or a file") from None
         # Of a bench.
         return _read_board(name, notify)
     except (OSError, ValueError) as error:
