@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from whylate.bisect.differences.model import Difference
-from whylate.bisect.kinds import ORDER
+from whylate.bisect.kinds import ORDER, Kind
+from whylate.boards.facts.kernel import is_kept
 
 _NUMBER = re.compile(r"(\d{1,18})")
 
@@ -39,12 +40,16 @@ def depths(listed: Sequence[Difference]) -> dict[str, int]:
     return levels
 
 
-def _key(difference: Difference) -> tuple[int, list[tuple[int, int, str]], str]:
-    """Return what to sort by: cpu2 stands before cpu10."""
+def _key(difference: Difference) -> tuple[int, bool, list[tuple[int, int, str]], str]:
+    """Return what to sort by: cpu2 stands before cpu10.
+
+    The options of a kernel that matter for latency stand before all others.
+    """
     parts = _NUMBER.split(difference.name)
     words = [
         (0, int(part), part) if position % 2 else (1, 0, part)
         for position, part in enumerate(parts)
         if part
     ]
-    return ORDER[difference.kind], words, difference.id
+    is_minor = difference.kind is Kind.OPTION and not is_kept(difference.name)
+    return ORDER[difference.kind], is_minor, words, difference.id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.table import Table
@@ -90,13 +91,18 @@ def _shown(listed: Sequence[Difference]) -> set[str]:
     """Return the ids of the first differences of each kind and parent."""
     shown: set[str] = set()
     counts: dict[tuple[str | None, Kind | None], int] = {}
-    known = {difference.id for difference in listed}
+    by_id = {difference.id: difference for difference in listed}
     for difference in listed:
-        parent = difference.parent if difference.parent in known else None
-        key = (parent, difference.kind if parent is None else None)
+        parent = None if difference.parent is None else by_id.get(difference.parent)
+        key = (None, difference.kind) if parent is None else (parent.id, None)
         counts[key] = counts.get(key, 0) + 1
-        limit = _SHOWN if parent is None else _SHOWN_PARTS
-        if counts[key] <= limit and (parent is None or parent in shown):
+        if parent is None:
+            limit = _SHOWN
+        else:
+            # All parts of what only one side has are only there, too.
+            one_sided = parent.first is None or parent.second is None
+            limit = 0 if one_sided or parent.id not in shown else _SHOWN_PARTS
+        if counts[key] <= limit:
             shown.add(difference.id)
     return shown
 
@@ -104,17 +110,18 @@ def _shown(listed: Sequence[Difference]) -> set[str]:
 def _more(hidden: Sequence[Difference], level: int) -> Iterator[str]:
     """Yield how many parts of one difference are not shown."""
     if hidden:
-        kinds = dict.fromkeys(difference.kind for difference in hidden)
-        words = [
-            f"{sum(difference.kind is kind for difference in hidden):,} {PLURALS[kind]}"
-            for kind in kinds
-        ]
-        yield f"{'  ' * (level + 1)}… more: {', '.join(words)}"
+        kinds = Counter(difference.kind for difference in hidden)
+        words = ", ".join(_count(kind, number) for kind, number in kinds.items())
+        yield f"{'  ' * (level + 1)}… more: {words}"
 
 
 def _more_of_kind(kind: Kind | None, hidden: dict[Kind, int]) -> Iterator[str]:
     if kind is not None and hidden[kind]:
-        yield f"  … more: {hidden[kind]:,} {PLURALS[kind]}"
+        yield f"  … more: {_count(kind, hidden[kind])}"
+
+
+def _count(kind: Kind, number: int) -> str:
+    return f"1 {kind.value}" if number == 1 else f"{number:,} {PLURALS[kind]}"
 
 
 def _line(difference: Difference, names: dict[str, str], level: int) -> str:

@@ -179,7 +179,8 @@ def _name_kernels(
             for entry, release in zip((pair.first, pair.second), releases, strict=True)
         ]
         means = Means("kernel", pair.name)
-        difference = make_difference(Kind.KERNEL, pair.name, values[0], values[1], means)
+        called = pair.name.removesuffix(f"-{RELEASE}")
+        difference = make_difference(Kind.KERNEL, called, values[0], values[1], means)
         result.paths[pair.name] = difference
         result.listed.append(difference)
     if not images and releases[0] != releases[1] and None not in releases:
@@ -188,7 +189,7 @@ def _name_kernels(
         result.listed.append(difference)
     for difference in result.listed:
         if difference.kind is Kind.KERNEL:
-            result.kernels[difference.name] = difference.id
+            result.kernels[difference.means.target] = difference.id
 
 
 def _kernel_of(name: str, first: Side, second: Side, result: TreeDifferences) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import lzma
 import tarfile
 import zlib
@@ -170,14 +171,13 @@ def _opened(path: Path) -> Iterator[tarfile.TarFile]:
         with path.open("rb") as file:
             packed = packing(file.read(8))
             file.seek(0)
-            stream, mode = _unpacked(file, packed)
             with tarfile.open(
-                fileobj=stream,
-                mode=mode,
+                fileobj=_unpacked(file, packed),
+                mode="r|",
                 tarinfo=_BoundedInfo,
                 encoding="utf-8",
                 errors="surrogateescape",
-            ) as archive:  # type: ignore[call-overload]
+            ) as archive:
                 yield archive
     except _ERRORS as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
@@ -192,11 +192,15 @@ def packing(start: bytes) -> str | None:
     return next((name for magic, name in MAGICS.items() if start.startswith(magic)), None)
 
 
-def _unpacked(file: IO[bytes], packed: str | None) -> tuple[IO[bytes], str]:
-    """Return the stream for tarfile, and its mode."""
+def _unpacked(file: IO[bytes], packed: str | None) -> IO[bytes]:
+    """Return a stream of what is packed: tarfile's own copies what it has ahead at each read."""
+    if packed == "gz":
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb"))
+    if packed == "xz":
+        return lzma.LZMAFile(file)
     if packed == "zst":
         # The only library of zstd that is there anyway.
         import pyarrow
 
-        return cast("IO[bytes]", pyarrow.CompressedInputStream(file, "zstd")), "r|"
-    return file, f"r|{packed or ''}"
+        return cast("IO[bytes]", pyarrow.CompressedInputStream(file, "zstd"))
+    return file

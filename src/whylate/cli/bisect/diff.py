@@ -16,6 +16,9 @@ from whylate.text import plain
 if TYPE_CHECKING:
     from whylate.bisect.differences.model import Differences
 
+#: The mark of what can only be set together with something else.
+_WITH = "  [with "
+
 
 @click.command(name="diff")
 @click.argument("fast")
@@ -93,12 +96,14 @@ def _print(differences: Differences, *, everything: bool) -> None:
     from whylate.bisect.differences.terminal import counts_table, not_compared_lines, tree_lines
 
     console = plain_console()
+    has_atoms = False
     if differences.listed:
         console.print(counts_table(differences))
         console.print()
         sys.stdout.flush()
         for line in tree_lines(differences, everything=everything):
             click.echo(line)
+            has_atoms = has_atoms or _WITH in line
         click.echo()
     else:
         console.print("Nothing that both sides show differs.")
@@ -108,7 +113,7 @@ def _print(differences: Differences, *, everything: bool) -> None:
         click.echo(line)
     for note in differences.notes:
         click.echo(plain(f"note: {note}", 400))
-    if any(difference.atom is not None for difference in differences.listed):
+    if has_atoms:
         click.echo("[with …]: it can only be set together with that.")
     if not everything and differences.listed:
         click.echo("--all prints every difference, --json all there is to know of each.")
