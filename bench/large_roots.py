@@ -27,9 +27,16 @@ def main() -> None:
         folder = Path(name)
         for side in ("fast", "slow"):
             make_root(folder / side, files, side)
-            tar = ["tar", "-C", folder / side, "-czf", folder / f"{side}.tar.gz", "."]
+            tar: list[str | Path] = [
+                "tar",
+                "-C",
+                folder / side,
+                "-czf",
+                folder / f"{side}.tar.gz",
+                ".",
+            ]
             subprocess.run(tar, check=True)
-            image = [
+            image: list[str | Path] = [
                 "/usr/sbin/mke2fs", "-q", "-t", "ext4", "-d", folder / side,
                 "-N", str(files * 5 // 4), folder / f"{side}.ext4", f"{files // 150}M",
             ]  # fmt: skip
