@@ -113,6 +113,7 @@ def test_each_kind_of_a_running_board_is_listed() -> None:
         "/var/lib/dpkg/status": "Package: a\nStatus: install ok installed\nVersion: 2\n",
         "/proc/irq/24/smp_affinity_list": "1\n",
         **thread(10, "dropbear"),
+        **thread(11, "kworker/9:9", kernel=True),
         **thread(12, "irq/24-eth0", kernel=True, fifo=80),
     }
     differences = find_differences(board("a"), board("b", files))
