@@ -181,6 +181,17 @@ def test_without_debugfs_the_message_says_what_to_install(
         read_side(str(image), lambda _: None)
 
 
+def test_a_debugfs_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = make_image(write_root(tmp_path / "root", {"a": ""}), tmp_path / "i.ext4", 8)
+    hangs = tmp_path / "debugfs"
+    hangs.write_text("#!/bin/sh\nexec sleep 1000\n")
+    hangs.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr("whylate.bisect.sides.image._LONGEST_S", 0.2)
+    with pytest.raises(SideError, match="no answer"):
+        read_image(image)
+
+
 def test_a_damaged_image_or_archive_is_one_line_and_ends(tmp_path: Path) -> None:
     root = odd_root(tmp_path / "root")
     (root / "etc/sparse").unlink()

@@ -14,6 +14,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,8 @@ _ROOT_INODE = 2
 #: A line of a listing, and the description of an inode, are shorter.
 _MAX_LISTING = 1 << 28
 _MAX_INODE = 1 << 20
+#: Answers to one script take minutes at most, of an image of many GiB.
+_LONGEST_S = 1800.0
 #: What a listing does not show all of.
 _TO_READ: frozenset[Type] = frozenset({"file", "link", "device"})
 #: A shorter target stands in the inode itself, where `cat` does not find it.
@@ -192,9 +195,14 @@ class _Image:
                 env={**os.environ, "DEBUGFS_PAGER": "__none__", "LC_ALL": "C"},
             ) as process:
                 assert process.stdout is not None  # noqa: S101 - it is a pipe
+                # A damaged image can keep it busy for ever.
+                limit = threading.Timer(_LONGEST_S, process.kill)
+                limit.daemon = True
+                limit.start()
                 try:
                     yield _Answers(process.stdout)
                 finally:
+                    limit.cancel()
                     process.kill()
 
 
