@@ -17,6 +17,7 @@ FLOORS = {
     "__main__": ("both", 10),
     "study": ("both", 8),
     "soak": ("both", 8),
+    "bisect": ("both", 8),
     "run": ("measuring", 7),
     "boards": ("measuring", 6),
     "lab": ("measuring", 5),

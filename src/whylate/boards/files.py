@@ -16,7 +16,7 @@ from whylate.boards.facts.snapshot import (
 )
 from whylate.probe.client import Client
 from whylate.wire import messages
-from whylate.wire.constants import ReadMethod
+from whylate.wire.constants import MOST_READ_BYTES, ReadMethod
 from whylate.wire.messages import Read, Welcome
 
 METHODS = {
@@ -41,6 +41,23 @@ def read_files(client: Client, requests: Sequence[FileRequest]) -> Snapshot:
     if commands:
         client.call_all(commands, collected.receive)
     return Snapshot(collected.files)
+
+
+def read_long_file(client: Client, path: str, most: int) -> FileContent | None:
+    """Read a file that may be larger than one read; None: there is no answer. Raises ProbeError.
+
+    A file that changes meanwhile may be one that never was.
+    """
+    data = b""
+    while True:
+        limit = min(MOST_READ_BYTES, most - len(data))
+        request = FileRequest(path, limit, offset=len(data))
+        content = read_files(client, [request]).files.get(path)
+        if content is None or content.error is not None:
+            return content
+        data += content.data
+        if not content.truncated or not content.data or len(data) >= most:
+            return FileContent(data, truncated=content.truncated)
 
 
 def read_commands(requests: Sequence[FileRequest]) -> list[Read]:

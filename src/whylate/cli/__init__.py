@@ -21,6 +21,7 @@ VERBS = {
     "explain": ("explain.explain", "Why was it late? Break the late activations down by cause."),
     "section": ("section", "How long does this code take? Time its every execution."),
     "compare": ("compare.compare", "Is B better than A? Compare medians, tails, maxima by run."),
+    "bisect": ("bisect", "Find which of many differences makes the difference."),
     "study": ("study", "Measure variants in interleaved runs until there is a verdict."),
     "bench": ("bench", "Benchmark context switches, memory, clocks or a command."),
     "bound": ("compare.bound", "Bound how often a latency is exceeded."),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from whylate.boards.board import Board, Notify
 from whylate.boards.facts import for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
-from whylate.boards.files import measure_frequencies, probe_facts, read_files
+from whylate.boards.files import measure_frequencies, probe_facts, read_files, read_long_file
 from whylate.probe.budget import CPUS, FACTS, PREPARE
 from whylate.probe.client import Client, ProbeRefusedError, ProbeTimeoutError
 from whylate.recording.manifest import RecorderReport
@@ -29,11 +30,22 @@ _PUMP_S = 0.2
 
 
 def read_board(
-    board: Board, requests: Sequence[FileRequest], notify: Notify
+    board: Board,
+    requests: Sequence[FileRequest],
+    notify: Notify,
+    long_files: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[Snapshot, ProbeFacts]:
-    """Start a probe on a board that is ready, read, and leave; raises BoardError, ProbeError."""
+    """Start a probe on a board that is ready, read, and leave; raises BoardError, ProbeError.
+
+    long_files: the most bytes to read of files that one read may be too short for.
+    """
     with connected(board, notify) as (client, welcome):
-        return _read(client, welcome, requests)
+        snapshot, probe = _read(client, welcome, requests)
+        files = dict(snapshot.files)
+        for path, most in long_files.items():
+            if (content := read_long_file(client, path, most)) is not None:
+                files[path] = content
+        return Snapshot(files), probe
 
 
 def read_board_and_recorder(

@@ -50,6 +50,11 @@ _FAMILIES = ("CPU_FREQ_DEFAULT_GOV_", "CPU_IDLE_GOV_", "HZ_", "PL310_ERRATA_", "
 _OPTION = re.compile(rb"^CONFIG_([A-Z0-9_]{1,80})=([^\n]{1,200})$", re.MULTILINE)
 
 
+def is_kept(name: str) -> bool:
+    """Whether an option is among the facts of a kernel that has it set."""
+    return name in COSTLY or name in KEPT or name.startswith(_FAMILIES)
+
+
 def find_configuration(files: Files) -> str | None:
     """Return the configuration's path; the running kernel's own file comes first."""
     for path in ("/proc/config.gz", f"/boot/config-{files.probe.release}"):
@@ -72,7 +77,7 @@ def read_options(files: Files) -> dict[str, str]:
     options = {}
     for match in _OPTION.finditer(data[:UNPACKED_LIMIT]):
         name = match.group(1).decode("ascii")
-        if name in COSTLY or name in KEPT or name.startswith(_FAMILIES):
+        if is_kept(name):
             options[name] = decode(match.group(2)).strip('"')
     return options
 

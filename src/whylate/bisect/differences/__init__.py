@@ -1,0 +1,1 @@
+"""In what two sides differ, by kind."""

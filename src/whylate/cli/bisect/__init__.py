@@ -1,0 +1,17 @@
+"""`whylate bisect`: which of many differences makes the difference."""
+
+from __future__ import annotations
+
+import click
+
+from whylate.cli.lazy_verbs import LazyVerbs
+
+#: Verb, the module that has it, and the line that `whylate bisect --help` shows of it.
+VERBS = {
+    "diff": ("bisect.diff", "List in what two boards, images or recordings differ."),
+}
+
+
+@click.group(name="bisect", cls=LazyVerbs, verbs=VERBS)
+def command() -> None:
+    """Find which of many differences makes the difference."""
