@@ -1,12 +1,13 @@
 """Is the commit that a search names the right one as often as it says, and after how many runs?
 
-`make bench-calibrate_ordered_search ARGS='--repetitions 500 --write'`
+`make calibration`, or `make bench-calibrate_ordered_search ARGS='--repetitions 500 --write'`
 
 Histories of 1,000 versions with a step at a random place, and values of runs with a standard
 deviation of 1. The search goes on to a probability of .99; what it said when it passed .80 and .95
 is kept. The same histories are searched by the rule of `git bisect run` and by git_bayesect, which
 get pass or fail by the middle between both ends. git_bayesect is taken from --bayesect, a folder
-that `pip install --target FOLDER git_bayesect==1.2` has made. What was simulated is kept.
+that `pip install --no-deps --target FOLDER git_bayesect==1.2` has made; without it its columns are
+empty. What was simulated is kept.
 """
 
 from __future__ import annotations
@@ -222,7 +223,7 @@ def simulate(repetitions: int, only: str, folder: str, book: ResultBook, pool: E
         "search": search,
         "git bisect": git_bisect,
     }
-    if folder:
+    if (Path(folder) / "git_bayesect.py").exists():
         searchers["git_bayesect"] = partial(bayesect, folder)
     for place, (name, part) in enumerate(PARTS.items()):
         if only not in name:
@@ -343,11 +344,15 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", default="", help="situations with this in their name")
-    parser.add_argument("--bayesect", default="", help="a folder that has git_bayesect")
-    parser.add_argument("--into", type=Path, default=Path("build/bench/ordered_search.jsonl"))
+    parser.add_argument(
+        "--bayesect", default="build/bench/git_bayesect", help="a folder that has git_bayesect"
+    )
+    parser.add_argument(
+        "--results", type=Path, default=Path("build/bench/calibrate_ordered_search.jsonl")
+    )
     parser.add_argument("--write", action="store_true", help="write calibration.md")
     options = parser.parse_args()
-    book = ResultBook(options.into, {"model": 1, "size": 1000})
+    book = ResultBook(options.results, {"model": 1, "size": 1000})
     with ProcessPoolExecutor(options.jobs) as pool:
         simulate(options.repetitions, options.only, options.bayesect, book, pool)
     lines = tables(book)

@@ -59,8 +59,8 @@ class Answer:
         """Return whether the search may end with this."""
         if self.probability < confidence:
             return False
-        one = self.kind in (Kind.ONE_VERSION, Kind.VERSIONS)
-        return not one or self.kinds.two_steps <= max(TWO_AT_MOST, 1 - confidence)
+        single = self.kind in (Kind.ONE_VERSION, Kind.VERSIONS)
+        return not single or self.kinds.two_steps <= max(TWO_AT_MOST, 1 - confidence)
 
 
 def best_answer(history: History, posterior: Posterior, unbuildable: Collection[int]) -> Answer:
@@ -85,7 +85,8 @@ def early_answer(
 ) -> Answer:
     """Return the best statement of a search that ends early: a set of versions where one is unsure.
 
-    The set is the smallest that holds a step with the stated confidence, or all that can.
+    The set is the smallest that holds a step with the stated confidence if there is one; its own
+    probability includes that there is none, or a gradual change.
     """
     best = best_answer(history, posterior, unbuildable)
     if best.probability >= confidence or posterior.one_step < max(
@@ -95,7 +96,7 @@ def early_answer(
     classes = history.classes(unbuildable)
     mass = np.bincount(classes, posterior.steps(), history.size)
     order = np.argsort(-mass, kind="stable")
-    enough = int(np.searchsorted(np.cumsum(mass[order]), confidence)) + 1
+    enough = int(np.searchsorted(np.cumsum(mass[order]), confidence * mass.sum())) + 1
     chosen = order[: min(enough, int((mass > 0).sum()))]
     versions = np.flatnonzero(np.isin(classes, chosen) & (posterior.prior > 0))
     count = len(posterior.single)

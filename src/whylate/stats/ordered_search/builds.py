@@ -14,8 +14,8 @@ from scipy.special import logsumexp
 from whylate.stats.arrays import Bools, Floats, Int64s
 
 #: Parts of all versions that fail, and mean lengths of their intervals as parts of the history.
-_PARTS = np.array([0.02, 0.1, 0.25, 0.5])
-_LENGTHS = np.array([0.002, 0.01, 0.05, 0.2])
+PARTS = np.array([0.02, 0.1, 0.25, 0.5])
+LENGTHS = np.array([0.002, 0.01, 0.05, 0.2])
 
 
 def builds_probability(known: Mapping[int, bool], size: int) -> Floats:
@@ -30,8 +30,8 @@ def builds_probability(known: Mapping[int, bool], size: int) -> Floats:
         return np.ones(size)
     places: Int64s = np.array(sorted(known))
     states = np.array([known[int(place)] for place in places])
-    part = np.repeat(_PARTS, len(_LENGTHS))[:, None]
-    length = np.maximum(1.0, np.tile(_LENGTHS, len(_PARTS))[:, None] * size)
+    part = np.repeat(PARTS, len(LENGTHS))[:, None]
+    length = np.maximum(1.0, np.tile(LENGTHS, len(PARTS))[:, None] * size)
     # The chain forgets its state by this factor per version.
     stays = np.maximum(0.0, 1 - 1 / (length * (1 - part)))
     gaps = np.diff(places)

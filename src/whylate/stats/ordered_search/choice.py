@@ -41,12 +41,12 @@ def choose(
     booted: that which needs no boot.
     """
     versions = _candidates(history, posterior, builds, built)
-    told = information(history, posterior, versions)
+    gain = information(history, posterior, versions)
     buildable = builds[versions]
     build_s = np.where(np.isin(versions, list(built)), 0.0, costs.build_s)
     boot_s = np.where(versions == booted, 0.0, costs.boot_s)
     expected_s = build_s + buildable * (boot_s + costs.run_s)
-    return int(versions[np.argmax(buildable * told / expected_s)])
+    return int(versions[np.argmax(buildable * gain / expected_s)])
 
 
 def _candidates(
@@ -78,8 +78,8 @@ def information(history: History, posterior: Posterior, versions: Int64s) -> Flo
     mixed = (weights[:, None, :, None] * density).sum(axis=2)
     own = (1 + nodes**2 / degrees) ** (-(degrees + 1) / 2) / scales[:, :, None]
     gain = np.log(np.maximum(own, 1e-300) / np.maximum(mixed, 1e-300)).mean(axis=2)
-    told: Floats = np.maximum(0.0, (weights * gain).sum(axis=1))
-    return told
+    expected: Floats = np.maximum(0.0, (weights * gain).sum(axis=1))
+    return expected
 
 
 def _predictions(

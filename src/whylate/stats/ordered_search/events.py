@@ -1,4 +1,4 @@
-"""What a search is told, and what it is asked with."""
+"""Events of a search, and its settings."""
 
 from __future__ import annotations
 

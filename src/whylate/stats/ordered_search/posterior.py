@@ -23,7 +23,7 @@ from whylate.stats.ordered_search.regression import (
 )
 
 #: Prior probabilities of the kinds of answers.
-NO_STEP, ONE_STEP, TWO_STEPS, GRADUAL = 0.15, 0.7, 0.1, 0.05
+NO_STEP, ONE_STEP, TWO_STEPS, GRADUAL = 0.15, 0.77, 0.06, 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,8 @@ def change_prior(history: History, events: Sequence[Event]) -> Floats:
     able[0] = False
     for event in events:
         if isinstance(event, SameBinary):
-            one, other = history.changes([event.version, event.other])
-            able &= one == other
+            version, other = history.changes([event.version, event.other])
+            able &= version == other
     able &= history.changes([history.size - 1])[0]
     prior: Floats = able / max(1, able.sum())
     return prior
@@ -150,15 +150,15 @@ def _weigh(
         none[row] = np.log(NO_STEP * drift_prior) + fit_none(sums, n)
         for column, (scale, scale_prior) in enumerate(SCALES):
             of_cell = np.log(drift_prior * scale_prior)
-            one, two = fit_single(sums, scale, n), fit_pairs(sums, scale, n)
-            single[row, column] = of_cell + log_single + one.log_likelihood[:count]
-            pairs[row, column] = of_cell + log_pairs + two.log_likelihood[:count, :count]
-            gradual[row, column] = of_cell + np.log(GRADUAL) + one.log_likelihood[count]
-            cells.append((sums, one, two))
+            step, steps = fit_single(sums, scale, n), fit_pairs(sums, scale, n)
+            single[row, column] = of_cell + log_single + step.log_likelihood[:count]
+            pairs[row, column] = of_cell + log_pairs + steps.log_likelihood[:count, :count]
+            gradual[row, column] = of_cell + np.log(GRADUAL) + step.log_likelihood[count]
+            cells.append((sums, step, steps))
     highest = max(part.max() for part in (none, gradual, single, pairs))
     none, gradual, single, pairs = (np.exp(x - highest) for x in (none, gradual, single, pairs))
     of_cells = single.sum(axis=2) + pairs.sum(axis=(2, 3))
-    sums, one, two = cells[int(np.argmax(of_cells))]
+    sums, step, steps = cells[int(np.argmax(of_cells))]
     everything = none.sum() + gradual.sum() + of_cells.sum()
     probability = single.sum(axis=(0, 1)) / everything
     of_pairs = pairs.sum(axis=(0, 1)) / everything
@@ -173,8 +173,8 @@ def _weigh(
         group_prior=group_prior,
         single=probability,
         pairs=of_pairs,
-        single_fit=one,
-        pair_fit=two,
+        single_fit=step,
+        pair_fit=steps,
         ahead=look_ahead(sums, values, columns),
         no_step_squares=sums.squares,
     )

@@ -2,10 +2,10 @@
 
 Values y of n runs are mu + X delta + drift + noise. Noise is normal with an unknown variance s²,
 and drift over the runs is a random walk, or a line, with a variance of q s² per run. mu and log s
-have flat (Jeffreys) priors. A step has a product moment prior (Johnson and Rossell 2010, J. R. Stat. Soc. B 72): a
-density that is proportional to delta² N(delta; 0, g s²), so that a step of nothing is none, and the
-data decide between no step, one and two at a rate that is not only the square root of n. Given q
-and g all integrals are closed (normal-inverse-gamma), and predictions are Student's t.
+have flat (Jeffreys) priors. A step has a product moment prior (Johnson and Rossell 2010,
+J. R. Stat. Soc. B 72): a density that is proportional to delta² N(delta; 0, g s²), so that a step
+of nothing is none, and the data decide faster than by the square root of n between no step, one and
+two. Given q and g all integrals are closed (normal-inverse-gamma), and predictions are Student's t.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import numpy as np
 from whylate.stats.arrays import Floats
 
 #: Variance of the random walk per run and of the slope per run, in units of the noise's variance,
-#: and the prior of both: no drift, a steady one, and wandering ones.
-DRIFTS = (((0.0, 0.0), 0.55), ((0.0, 1e-3), 0.25), ((0.01, 0.0), 0.1), ((0.06, 0.0), 0.1))
-#: g, and its prior: the most likely steps are sqrt(2 g) = 1, 2.8 and 14 standard deviations.
-SCALES = ((0.5, 0.4), (4.0, 0.4), (100.0, 0.2))
+#: and the prior of both: no drift, a steady one of about 1 in 30 runs, and one that wanders by
+#: about 1 in 100 runs.
+DRIFTS = (((0.0, 0.0), 0.6), ((0.0, 1e-3), 0.25), ((0.01, 0.0), 0.15))
+#: g, and its prior: the most likely steps are sqrt(2 g) = 1, 2.8, 14 and 140 standard deviations.
+SCALES = ((0.5, 0.4), (4.0, 0.38), (100.0, 0.2), (10_000.0, 0.02))
 #: Part of the sum of squares that is there at least, so that equal values do not divide by 0.
 _LEAST = 1e-12
 
@@ -32,7 +33,8 @@ class Projected:
 
     precision: the inverse of the covariance of noise and drift, shape (n, n), in units of s².
     cross: of columns with columns, shape (columns, columns). with_values: of columns with values,
-    shape (columns,). squares: of the values. log_base: the part of the logarithm that all hypotheses share.
+    shape (columns,). squares: of the values. log_base: the part of the logarithm that all
+    hypotheses share.
     """
 
     drift: tuple[float, float]
@@ -53,7 +55,7 @@ def project(values: Floats, columns: Floats, drift: tuple[float, float]) -> Proj
     about = values - values.mean()
     left = columns @ centred
     log_base = -0.5 * (log_determinant + float(np.log(ones)))
-    squares = float(about @ centred @ about) + _LEAST * max(float(np.ptp(values)) ** 2, 1e-300)
+    squares = float(about @ centred @ about) + _LEAST * (float(np.ptp(values)) ** 2 or 1.0)
     return Projected(drift, precision, ones, left @ columns.T, left @ about, squares, log_base)
 
 
@@ -62,7 +64,7 @@ def _precision(n: int, drift: tuple[float, float]) -> tuple[Floats, float]:
     """Return the inverse of the covariance of n runs, and the logarithm of its determinant."""
     runs = np.arange(1.0, n + 1)
     covariance = np.eye(n) + _drift(runs[:, None], runs[None, :], drift)
-    precision: Floats = np.linalg.inv(covariance)
+    precision = np.linalg.inv(covariance).astype(np.float64)
     return precision, float(np.linalg.slogdet(covariance)[1])
 
 
