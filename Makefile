@@ -73,8 +73,11 @@ bpf: setup-dev ## compile the flight recorder's BPF programs (needs clang)
 truth: setup-dev probes lab ## is `whylate explain` right? Hours; ARGS='--for 90m' goes on another time
 	@$(PYTHON_IN_VENV) bench/truth/truth.py $(ARGS)
 
-calibration: setup-bench ## do verdicts err as often as they say? An hour; goes on another time
+calibration: setup-bench ## do verdicts and searches err as often as they say? Two hours; goes on another time
 	@$(PYTHON_IN_VENV) bench/calibrate_compare.py --write $(ARGS)
+	@[ -d build/bench/git_bayesect ] || $(PYTHON_IN_VENV) -m pip install -q --disable-pip-version-check \
+		--no-deps --target build/bench/git_bayesect git_bayesect==1.2
+	@nice -n 15 $(PYTHON_IN_VENV) bench/calibrate_ordered_search.py --write $(ARGS)
 
 fuzz: setup-dev native-probe ## damaged input for a minute each; ARGS='frames --for 3600' for one
 	@nice -n 19 $(PYTHON_IN_VENV) tests/fuzz/fuzz.py $(ARGS)

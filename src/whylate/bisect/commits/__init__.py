@@ -1,0 +1,1 @@
+"""Commits of a git repository, as a history to search."""

@@ -1,0 +1,1 @@
+"""The noisy search for a step in an ordered history, with the measured values."""
