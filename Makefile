@@ -78,6 +78,7 @@ calibration: setup-bench ## do verdicts and searches err as often as they say? T
 	@[ -d build/bench/git_bayesect ] || $(PYTHON_IN_VENV) -m pip install -q --disable-pip-version-check \
 		--no-deps --target build/bench/git_bayesect git_bayesect==1.2
 	@nice -n 15 $(PYTHON_IN_VENV) bench/calibrate_ordered_search.py --write $(ARGS)
+	@nice -n 15 $(PYTHON_IN_VENV) bench/calibrate_search.py --write $(ARGS)
 
 fuzz: setup-dev native-probe ## damaged input for a minute each; ARGS='frames --for 3600' for one
 	@nice -n 19 $(PYTHON_IN_VENV) tests/fuzz/fuzz.py $(ARGS)
