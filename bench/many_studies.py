@@ -10,7 +10,8 @@ from pathlib import Path
 from whylate.compare.model import Comparison
 from whylate.run.progress import Observer, Quiet
 from whylate.stats.limits import binomial_limits
-from whylate.study.carry_out import Open, run_study
+from whylate.study.attempt import Open
+from whylate.study.carry_out import run_study
 from whylate.study.journal import StudyJournal
 from whylate.study.model import PlannedRun, StudyPlan
 from whylate.study.results.evidence import Key, Standing

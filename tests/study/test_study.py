@@ -22,7 +22,7 @@ from whylate.recording.reader import open_recording
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run import several
 from whylate.run.several import Job, Outcome
-from whylate.study import carry_out
+from whylate.study import attempt, carry_out
 from whylate.study.journal import JOURNAL, StudyJournal, read_study
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 
@@ -105,8 +105,8 @@ def test_a_run_that_began_too_late_is_made_again(
         late.clear()
         return outcome
 
-    monkeypatch.setattr(carry_out, "carry_out", run_once)
-    monkeypatch.setattr(carry_out, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(attempt, "carry_out", run_once)
+    monkeypatch.setattr(carry_out, "PAUSE_S", 0.0)
     plan = StudyPlan(
         workload=Wakeup(duration_ns=50_000_000, interval_ns=500_000, priority=80),
         boards=["local"],

@@ -86,10 +86,14 @@ class PlanFile(WakeupTable, msgspec.Struct, forbid_unknown_fields=True):
     workload: WorkloadTable | None = None
 
 
-def read_plan_file(path: Path) -> PlanFile:
-    """Read a plan; raises RequestError with what is wrong in it."""
+def read_plan_file(path: Path, words: Mapping[str, str] | None = None) -> PlanFile:
+    """Read a plan; raises RequestError with what is wrong in it.
+
+    words: what stands for {NAME} in every text of the plan.
+    """
     try:
         raw: Any = tomllib.loads(read_bounded(path, _MAX_FILE).decode())
+        raw = _filled(raw, words or {})
         _check_keys(path, raw)
         _check_values(path, raw)
         tables = {name: raw.pop(name) for name in TABLES if name in raw}
@@ -111,6 +115,19 @@ def read_plan_file(path: Path) -> PlanFile:
     if tables and unused:
         raise RequestError(f"{path}: {unused[0]} is of wakeups, and the runs measure {[*tables]}")
     return file
+
+
+def _filled(value: Any, words: Mapping[str, str]) -> Any:
+    """Return a value of TOML with the words filled in."""
+    if isinstance(value, str):
+        for name, word in words.items():
+            value = value.replace(f"{{{name}}}", word)
+        return value
+    if isinstance(value, list):
+        return [_filled(item, words) for item in value]
+    if isinstance(value, dict):
+        return {key: _filled(item, words) for key, item in value.items()}
+    return value
 
 
 def _keys(table: type[msgspec.Struct]) -> list[str]:
@@ -174,7 +191,7 @@ def resolve_plan(file: PlanFile) -> StudyPlan:
     _check_directories("boards", file.boards)
     _check_directories("loads", list(loads))
     _check_directories("variants", [variant.name for variant in variants])
-    workload = _workload(file)
+    workload = workload_in(file)
     if isinstance(workload, BenchmarkWorkload):
         statistics, run_ns = benchmark_rules(workload).statistic_names(workload), WARM_UP_NS
     else:
@@ -233,8 +250,8 @@ def _warm_up(file: PlanFile, run_ns: int) -> int:
     return parse_duration("warm_up", file.warm_up)
 
 
-def _workload(file: PlanFile) -> Workload:
-    """Return what the runs measure; raises RequestError."""
+def workload_in(file: PlanFile) -> Workload:
+    """Return what the runs of a plan measure; raises RequestError."""
     workload = file.wakeups() if file.workload is None else workload_of(file.workload)
     rules(workload).check(
         RunPlan(workload=workload, cpus=file.cpus, virtual_time=file.virtual_time)

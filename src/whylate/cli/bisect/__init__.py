@@ -9,6 +9,8 @@ from whylate.cli.lazy_verbs import LazyVerbs
 #: Verb, the module that has it, and the line that `whylate bisect --help` shows of it.
 VERBS = {
     "diff": ("bisect.diff", "List in what two boards, images or recordings differ."),
+    "commits": ("bisect.commits", "Find which commit makes the difference of two versions."),
+    "settings": ("bisect.settings", "Find which settings make the difference of two variants."),
 }
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from whylate.cli.live import LiveView
+from whylate.cli.parameter_types import NewPath
 from whylate.cli.print_json import json_option, print_document
+from whylate.files import write_whole
 from whylate.report.plain_console import plain_console
 from whylate.run.errors import RequestError
 from whylate.text import plain
@@ -41,6 +44,13 @@ _WITH = "  [with "
     metavar="PATTERN",
     help="Pin what matches together: a search exchanges it as one.",
 )
+@click.option(
+    "--plan",
+    "plan_path",
+    type=NewPath(),
+    metavar="FILE",
+    help="Write a plan of the settings that differ, for whylate bisect settings.",
+)
 @click.option("--all", "everything", is_flag=True, help="Print every difference.")
 @json_option  # fmt: skip
 def command(
@@ -49,6 +59,7 @@ def command(
     exclude: tuple[str, ...],
     keep: tuple[str, ...],
     pin: tuple[str, ...],
+    plan_path: Path | None,
     everything: bool,
     as_json: bool,
 ) -> None:
@@ -75,10 +86,22 @@ def command(
             differences = find_differences(sides[0], sides[1], Choice(exclude, keep, pin))
     except SideError as error:
         raise RequestError(str(error)) from None
+    if plan_path is not None:
+        _write_plan(plan_path, differences)
     if as_json:
         print_document("bisect-diff", {"counts": differences.counts, **_fields(differences)})
     else:
         _print(differences, everything=everything)
+
+
+def _write_plan(path: Path, differences: Differences) -> None:
+    """Write the settings that differ as two variants; raises RequestError."""
+    from whylate.bisect.settings.from_differences import plan_text
+
+    try:
+        write_whole(path, plan_text(differences).encode())
+    except OSError as error:
+        raise RequestError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _fields(differences: Differences) -> dict[str, object]:

@@ -16,7 +16,8 @@ from whylate.stats.comparison.shifts import Estimate
 from whylate.stats.limits import student_t
 from whylate.stats.search.arms import FAST, SLOW, Arms, fit_arms
 from whylate.stats.search.ends import end_of
-from whylate.stats.search.model import Confirmation, Effect, Hybrid, Problem, Purpose, Run
+from whylate.stats.search.member_test import ALPHA, NEEDLESS, exchange_p
+from whylate.stats.search.model import Confirmation, Effect, Hybrid, Items, Problem, Purpose, Run
 from whylate.stats.search.target import Target, arm_of, arms_of, fresh_runs, plan_arms
 
 #: One-sided level of each equivalence test at each look, and of its opposite.
@@ -33,6 +34,8 @@ DOUBTFUL_AFTER = 8
 _FEWEST, _TRIES = 3, 12
 #: Rounds of the settings between: at first, and at most.
 RESOLVE_FIRST, RESOLVE_MOST = 2, 16
+#: Rounds of them after which the members that matter are judged without the others.
+REDUCED_AFTER = 4
 
 
 class Outcome(StrEnum):
@@ -54,6 +57,8 @@ class Judgement:
     outcome: Outcome
     planned: tuple[Hybrid, ...] = ()
     doubtful: bool = False
+    #: Of a set with a needless member: the others.
+    needed: tuple[Items, ...] = ()
 
 
 def judge_target(problem: Problem, target: Target, history: Sequence[Run]) -> Judgement:
@@ -63,7 +68,7 @@ def judge_target(problem: Problem, target: Target, history: Sequence[Run]) -> Ju
     exchanged, among runs of the ends. It is the whole answer where both behave as the other end
     within the margin (two one-sided tests each, Schuirmann 1987, J. Pharmacokinet. Biopharm. 15).
     A member matters where its main effect or any of its effects at one setting of the others is
-    significant, by Bonferroni's limit.
+    significant, by Bonferroni's limit, and a permutation test agrees (member_test.py).
     """
     rng = np.random.default_rng([problem.seed, len(history), 2])
     between = list(range(1, target.full))
@@ -80,12 +85,21 @@ def judge_target(problem: Problem, target: Target, history: Sequence[Run]) -> Ju
         return _more_corners(problem, target, history, rng)
     arms, places = _fit(history, arm)
     tests = [_equivalence(problem, target, arms, places, corner) for corner in corners]
-    needed = [_matters(target, arms, places, place) for place in range(len(target.members))]
+    p_values = [exchange_p(target, history, arms.shift, place, rng)
+                for place in range(len(target.members))]  # fmt: skip
+    needed = [
+        p <= ALPHA and _matters(target, arms, places, place) for place, p in enumerate(p_values)
+    ]
     if all(same for same, _ in tests):
         if all(needed):
             return Judgement(Outcome.CONFIRMED)
-        if done >= RESOLVE_MOST or not between:
-            return Judgement(Outcome.NEEDLESS_MEMBER)
+        others = tuple(
+            member for member, p in zip(target.members, p_values, strict=True) if p <= NEEDLESS
+        )
+        reduces = done >= REDUCED_AFTER and 0 < len(others) < len(target.members)
+        if reduces or done >= RESOLVE_MOST or not between:
+            others = others if reduces else ()
+            return Judgement(Outcome.NEEDLESS_MEMBER, needed=others)
         return replace(_more_between(problem, target, history, between, done, rng), doubtful=True)
     more = _more_corners(problem, target, history, rng)
     return replace(more, doubtful=tries >= DOUBTFUL_AFTER or any(apart for _, apart in tests))

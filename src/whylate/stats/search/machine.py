@@ -134,6 +134,10 @@ def _step(
     judgement = judge_target(problem, target, history)
     if judgement.outcome is Outcome.CONFIRMED:
         return _answer(problem, target, history, gap)
+    if judgement.needed:
+        # The noise had added the others: these are confirmed, or refuted, by runs of their own.
+        reduced = Target(judgement.needed, problem.rest)
+        return _step(problem, reduced, history, gap, opened, None)
     if judgement.outcome is not Outcome.UNDECIDED:
         return None
     if labels is not None and len(history) >= problem.budget:

@@ -1,0 +1,293 @@
+"""Carry out a bisection of commits: build, run, ask the search, and confirm what it finds."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from whylate.bisect.commits.builds import BuildError, Builds
+from whylate.bisect.commits.graph import Commits
+from whylate.bisect.commits.journal import RUNS, CommitsJournal
+from whylate.bisect.commits.model import Step
+from whylate.bisect.outcome import NoOutcomeError, outcome_of
+from whylate.boards.board import Board
+from whylate.recording.errors import DiskError, RecordingError
+from whylate.recording.plan import RunPlan
+from whylate.run.errors import RequestError
+from whylate.run.loads import parse_load
+from whylate.run.progress import Observer
+from whylate.run.several import Job, carry_out
+from whylate.stats.ordered_search.answer import Answer, Kind
+from whylate.stats.ordered_search.confirmation import Confirmation, Pair, next_confirmation
+from whylate.stats.ordered_search.events import (
+    Costs,
+    Event,
+    Measured,
+    SameBinary,
+    Settings,
+    Unbuildable,
+)
+from whylate.stats.ordered_search.search import Run, next_step
+from whylate.study.plan_file import read_plan_file, workload_in
+
+#: Attempts at a run before its commit counts as one that cannot be run.
+_ATTEMPTS = 2
+
+
+class CommitsObserver(Protocol):
+    """Shows a bisection to the user."""
+
+    def observer(self, board: str) -> Observer:
+        """Return the observer of the runs of a board."""
+
+    def run_begins(self, number: int, place: int, *, fresh: bool) -> None:
+        """Show that a commit is built and run; fresh: to confirm."""
+
+    def step_ends(self, step: Step) -> None:
+        """Show what became of it."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a bisection ended. answer: None: it is not over.
+
+    confirmation: of one commit against its parent; None where nothing was to be confirmed, or it
+    is not over.
+    """
+
+    answer: Answer | None = None
+    confirmation: Confirmation | None = None
+
+
+class BrokenEndError(Exception):
+    """GOOD or BAD cannot be built or run; says why."""
+
+
+def bisect_commits(
+    journal: CommitsJournal,
+    commits: Commits,
+    plan_path: Path,
+    open_board: Callable[[str], Board],
+    observer: CommitsObserver,
+    stopped: Callable[[], bool],
+) -> Result:
+    """Make runs until the search has an answer and it is confirmed, or stopped() returns true.
+
+    Raises BrokenEndError, GitError, RequestError, RecordingError and DiskError.
+    """
+    return _Bisection(journal, commits, plan_path, open_board, observer, stopped).carry_out()
+
+
+class _Bisection:
+    """A bisection in progress."""
+
+    def __init__(
+        self,
+        journal: CommitsJournal,
+        commits: Commits,
+        plan_path: Path,
+        open_board: Callable[[str], Board],
+        observer: CommitsObserver,
+        stopped: Callable[[], bool],
+    ) -> None:
+        plan = journal.plan
+        self._journal = journal
+        self._plan = plan
+        self._commits = commits
+        self._plan_path = plan_path
+        self._open = open_board
+        self._observer = observer
+        self._stopped = stopped
+        self._builds = Builds(Path(plan.repository), journal.directory, plan.build, plan.install)
+        self._number = max((step.number for step in journal.lines), default=0)
+
+    def carry_out(self) -> Result:
+        """Ask the search, make the run that it wants, and ask again; then confirm."""
+        answer = self._search()
+        if answer is None:
+            return Result()
+        pair = self._pair(answer)
+        if pair is None:
+            return Result(answer)
+        return Result(answer, self._confirm(pair))
+
+    def _search(self) -> Answer | None:
+        history = self._commits.history
+        while not self._stopped():
+            events = events_of(self._commits, self._journal.lines)
+            step = next_step(history, events, self._settings())
+            if not isinstance(step, Run):
+                return step
+            self._run(step.version, fresh=False)
+        return None
+
+    def _confirm(self, pair: Pair) -> Confirmation | None:
+        while not self._stopped():
+            places = {pair.parent, pair.culprit}
+            runs = [
+                Measured(self._commits.place(step.commit), step.value)
+                for step in self._journal.lines
+                if step.kind == "confirmation" and step.value is not None
+            ]
+            step = next_confirmation(pair, [run for run in runs if run.version in places])
+            if isinstance(step, Confirmation):
+                return step
+            if not self._run(step, fresh=True):
+                return None
+        return None
+
+    def _pair(self, answer: Answer) -> Pair | None:
+        """Return what is to be confirmed: one commit that was found, against its first parent."""
+        if answer.kind is not Kind.ONE_VERSION or not answer.step:
+            return None
+        (culprit,) = answer.versions
+        parent = self._commits.parents[culprit][0]
+        failed = {
+            self._commits.place(step.commit)
+            for step in self._journal.lines
+            if step.kind == "unbuildable"
+        }
+        if culprit in failed or parent in failed:
+            return None
+        return Pair(parent, culprit, answer.step, seed=self._plan.seed)
+
+    def _settings(self) -> Settings:
+        """Return the settings of the search, with what runs and builds have taken so far."""
+        runs = [step.took_s for step in self._journal.lines if step.kind == "run"]
+        builds = self._builds.took_s
+        costs = (
+            Costs(
+                run_s=max(statistics.median(runs), 0.001),
+                boot_s=0.0,
+                build_s=statistics.median(builds) if builds else 0.0,
+            )
+            if runs
+            else Costs()
+        )
+        return Settings(
+            confidence=self._plan.confidence,
+            max_runs=self._plan.runs,
+            costs=costs,
+            seed=self._plan.seed,
+        )
+
+    def _run(self, place: int, *, fresh: bool) -> bool:
+        """Build and run a commit, and keep what became of it; return whether it ran."""
+        self._number += 1
+        number, commit = self._number, self._commits.hashes[place]
+        self._observer.run_begins(number, place, fresh=fresh)
+        try:
+            self._builds.built(commit)
+            if self._is_same(number, place, fresh=fresh):
+                return True
+            self._builds.installed(commit)
+        except BuildError as error:
+            self._cannot(number, place, str(error))
+            return False
+        started, began = datetime.now(UTC), time.monotonic()
+        directory = self._journal.directory / RUNS / f"{number:04d}"
+        reason = ""
+        for _ in range(_ATTEMPTS):
+            try:
+                value, unit = self._attempt(commit, number, directory)
+            except NoOutcomeError as error:
+                reason = str(error)
+                if self._stopped():
+                    return False
+                continue
+            self._keep(
+                Step(number=number, kind="confirmation" if fresh else "run", commit=commit,
+                     value=value, unit=unit, recording=f"{RUNS}/{number:04d}",
+                     started=started.isoformat(timespec="milliseconds"),
+                     took_s=round(time.monotonic() - began, 3))
+            )  # fmt: skip
+            return True
+        self._cannot(number, place, reason)
+        return False
+
+    def _attempt(self, commit: str, number: int, directory: Path) -> tuple[float, str]:
+        """Make a run once; raises NoOutcomeError where it does not count."""
+        shutil.rmtree(directory, ignore_errors=True)
+        board, plan = run_plan(self._plan_path, self._builds.path(commit), self._plan.seed + number)
+        job = Job(board, lambda: self._open(board), plan, directory, self._observer.observer(board))
+        outcome = carry_out(job, self._stopped)
+        if isinstance(outcome.error, DiskError | RequestError):
+            raise outcome.error
+        if not outcome.recorded:
+            raise NoOutcomeError(str(outcome.error) or "it left no recording")
+        try:
+            return outcome_of(directory, self._plan.statistic)
+        except RecordingError as error:
+            raise NoOutcomeError(str(error)) from None
+
+    def _is_same(self, number: int, place: int, *, fresh: bool) -> bool:
+        """Keep that a commit has the binary of another one, the first time that it is built."""
+        if not self._plan.binary or fresh:
+            return False
+        commit = self._commits.hashes[place]
+        known = {step.commit for step in self._journal.lines if step.kind in ("run", "same")}
+        if commit in known:
+            return False
+        ours = self._builds.sum_of(commit, self._plan.binary)
+        for other in sorted(known, key=self._commits.place):
+            if self._builds.sum_of(other, self._plan.binary) == ours:
+                self._keep(_note(number, "same", commit, other=other))
+                return True
+        return False
+
+    def _cannot(self, number: int, place: int, reason: str) -> None:
+        """Keep that a commit cannot be built or run; raises BrokenEndError for GOOD or BAD."""
+        if place in (0, len(self._commits.hashes) - 1):
+            end = "GOOD" if place == 0 else "BAD"
+            raise BrokenEndError(f"{end}, {self._commits.hashes[place][:12]}: {reason}")
+        self._keep(_note(number, "unbuildable", self._commits.hashes[place], reason=reason[:400]))
+
+    def _keep(self, step: Step) -> None:
+        self._journal.append(step)
+        self._observer.step_ends(step)
+
+
+def _note(number: int, kind: str, commit: str, **fields: str) -> Step:
+    started = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return Step(number=number, kind=kind, commit=commit, started=started, took_s=0.0, **fields)  # type: ignore[arg-type]
+
+
+def events_of(commits: Commits, steps: Sequence[Step]) -> list[Event]:
+    """Return the steps of a journal as the search takes them."""
+    events: list[Event] = []
+    for step in steps:
+        place = commits.place(step.commit)
+        if step.kind == "run" and step.value is not None:
+            events.append(Measured(place, step.value))
+        elif step.kind == "unbuildable":
+            events.append(Unbuildable(place))
+        elif step.kind == "same":
+            events.append(SameBinary(place, commits.place(step.other)))
+    return events
+
+
+def run_plan(path: Path, build: Path, seed: int) -> tuple[str, RunPlan]:
+    """Return the board of a plan, and its run with {build} filled in; raises RequestError."""
+    file = read_plan_file(path, {"build": str(build)})
+    if file.variants or file.factors:
+        raise RequestError(f"{path} has variants: a bisection of commits compares commits alone")
+    if len(file.boards) != 1:
+        raise RequestError(f"{path} names {len(file.boards)} boards: commits are run on one")
+    if len(file.loads) > 1:
+        raise RequestError(f"{path} has {len(file.loads)} sets of loads: commits are run with one")
+    loads = [parse_load(text) for texts in file.loads.values() for text in texts]
+    plan = RunPlan(
+        workload=workload_in(file),
+        cpus=file.cpus,
+        loads=loads,
+        virtual_time=file.virtual_time,
+    )
+    return file.boards[0], msgspec.structs.replace(plan, seed=seed)

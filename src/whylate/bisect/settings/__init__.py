@@ -1,0 +1,1 @@
+"""Which of the settings in which two variants differ makes the difference between them."""

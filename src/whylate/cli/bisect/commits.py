@@ -1,0 +1,154 @@
+"""`whylate bisect commits`: which commit makes the difference."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from whylate.boards.board import Board
+from whylate.boards.open import BoardOptions, open_board
+from whylate.cli.board_options import environment_option
+from whylate.cli.compare.fail_on import UNKNOWN
+from whylate.cli.interrupt import Interrupt
+from whylate.cli.option_groups import GroupedCommand, Heading, option_under
+from whylate.cli.parameter_types import NewPath
+from whylate.cli.print_json import json_option, print_document
+from whylate.cli.run_options import new_directory
+from whylate.files import sha256_of
+from whylate.run.errors import RequestError
+from whylate.text import plain
+
+if TYPE_CHECKING:
+    from whylate.bisect.commits.graph import Commits
+    from whylate.bisect.commits.model import CommitsPlan
+
+_what = option_under(Heading.WHAT)
+_length = option_under(Heading.LENGTH)
+
+
+@click.command(name="commits", cls=GroupedCommand)
+@click.argument("good")
+@click.argument("bad")
+@click.argument("plan", type=click.Path(path_type=Path))
+@_what("--build", required=True, metavar="CMD", help="Builds a commit, in its work tree.")
+@_what("--install", metavar="CMD", help="Brings a build to the board, before its runs.")
+@_what("--repository", type=click.Path(path_type=Path), default=Path(), metavar="DIR",
+       help="[default: here]")  # fmt: skip
+@_what("--first-parent", is_flag=True, help="A merge counts as one commit.")
+@_what("--binary", default="", metavar="FILE", help="Builds with the same FILE are one.")
+@_what("--statistic", metavar="NAME",
+       help="What runs are compared by.  [default: p99, or the only point of a benchmark]",
+       )  # fmt: skip
+@_length("--confidence", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True,
+         metavar="P", help="End when the answer is so probable.")  # fmt: skip
+@_length("--runs", type=click.IntRange(min=20), default=400, show_default=True, metavar="N",
+         help="At most N runs, before those that confirm.")  # fmt: skip
+@_length("--seed", type=click.IntRange(min=0, max=1 << 28), default=1, hidden=True)
+@environment_option
+@option_under(Heading.OUTPUT)("-o", "--output", type=NewPath(), metavar="DIR",
+                              help="The bisection's directory; resume the one that is there.  "
+                              "[default: bisections/TIME]")  # fmt: skip
+@json_option
+def command(
+    good: str,
+    bad: str,
+    plan: Path,
+    environment: Path | None,
+    output: Path | None,
+    as_json: bool,
+    **asked: object,
+) -> None:
+    """Find which commit between GOOD and BAD makes the difference.
+
+    PLAN is that of a study, without variants: its workload is run of a commit that is built, and
+    {build} in it is the commit's work tree. CMD is run there, without a shell; a commit for which
+    it fails cannot be built. The value of each run counts, not only whether it is good or bad; one
+    commit that is found is confirmed by fresh runs of it and its parent. The repository stays as
+    it is.
+
+    Exit status: 0 there is an answer, and it is confirmed if it is one commit; 3 else.
+    """
+    from whylate.bisect.commits.as_json import document
+    from whylate.bisect.commits.bisect_log import format_bisect_log
+    from whylate.bisect.commits.carry_out import BrokenEndError, bisect_commits
+    from whylate.bisect.commits.git import GitError
+    from whylate.bisect.commits.graph import read_commits
+    from whylate.bisect.commits.journal import CommitsJournal
+    from whylate.bisect.commits.words import lines_of
+    from whylate.cli.bisect.commits_view import CommitsView
+    from whylate.files import write_whole
+    from whylate.report.plain_console import plain_console
+
+    repository = asked["repository"]
+    assert isinstance(repository, Path)  # noqa: S101 (click made it)
+    try:
+        commits = read_commits(repository, good, bad, first_parent=bool(asked["first_parent"]))
+    except GitError as error:
+        raise RequestError(str(error)) from None
+    wanted = _plan(commits, plan, asked)
+    directory = output or new_directory("bisections")
+
+    def open_for(name: str) -> Board:
+        return open_board(name, BoardOptions(environment=environment))
+
+    interrupt = Interrupt()
+    with CommitsJournal(directory, wanted) as journal, CommitsView(wanted, commits) as view:
+        try:
+            result = bisect_commits(journal, commits, plan, open_for, view, interrupt.wanted)
+        except (BrokenEndError, GitError) as error:
+            raise RequestError(str(error)) from None
+        steps = journal.lines
+    if result.answer is not None:
+        measured = [commits.place(step.commit) for step in steps if step.kind == "run"]
+        failed = {commits.place(step.commit) for step in steps if step.kind == "unbuildable"}
+        log = format_bisect_log(commits, result.answer, measured, failed)
+        write_whole(directory / "bisect.log", log.encode())
+    if as_json:
+        print_document("bisect-commits", document(wanted, commits, steps, result, directory))
+    else:
+        console = plain_console()
+        for line in lines_of(wanted, commits, steps, result):
+            console.print(plain(line, 1000), soft_wrap=True)
+    confirmed = result.confirmation is not None and result.confirmation.confirmed
+    is_single = result.answer is not None and len(result.answer.versions) == 1
+    sys.exit(0 if result.answer is not None and (confirmed or not is_single) else UNKNOWN)
+
+
+def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan:
+    """Return the plan of a bisection; raises RequestError."""
+    from whylate.bisect.commits.carry_out import run_plan
+    from whylate.bisect.commits.model import CommitsPlan
+    from whylate.bisect.outcome import statistic_of_workload
+
+    _, plan = run_plan(path, Path("/build"), 0)
+    statistic, build = asked["statistic"], _words("--build", asked["build"])
+    if not build:
+        raise RequestError("--build has no command")
+    return CommitsPlan(
+        repository=str(asked["repository"]),
+        good=commits.hashes[0],
+        bad=commits.hashes[-1],
+        first_parent=bool(asked["first_parent"]),
+        build=build,
+        install=_words("--install", asked["install"]),
+        binary=str(asked["binary"]),
+        plan_sha256=sha256_of(path),
+        statistic=statistic_of_workload(
+            plan.workload, None if statistic is None else str(statistic)
+        ),
+        confidence=float(str(asked["confidence"])),
+        runs=int(str(asked["runs"])),
+        seed=int(str(asked["seed"])),
+    )
+
+
+def _words(option: str, text: object) -> list[str]:
+    """Return the words of a command, as a shell splits them; raises RequestError."""
+    try:
+        return shlex.split("" if text is None else str(text))
+    except ValueError as error:
+        raise RequestError(f"{option}: {error}") from None

@@ -1,0 +1,91 @@
+"""`whylate bisect settings`: which settings make the difference of two variants."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from whylate.boards.board import Board
+from whylate.boards.open import BoardOptions, open_board
+from whylate.cli.board_options import environment_option
+from whylate.cli.compare.fail_on import UNKNOWN
+from whylate.cli.interrupt import Interrupt
+from whylate.cli.messages import print_message
+from whylate.cli.option_groups import GroupedCommand, Heading, option_under
+from whylate.cli.parameter_types import NewPath
+from whylate.cli.print_json import json_option, print_document
+from whylate.cli.run_options import new_directory
+from whylate.text import plain
+
+_what = option_under(Heading.WHAT)
+_length = option_under(Heading.LENGTH)
+
+
+@click.command(name="settings", cls=GroupedCommand)
+@click.argument("plan", type=click.Path(path_type=Path))
+@_what("--statistic", metavar="NAME",
+       help="What runs are compared by.  [default: p99, or the only point of a benchmark]",
+       )  # fmt: skip
+@_length("--runs", type=int, default=256, show_default=True, metavar="N", help="At most N runs.")
+@_what("--margin", type=float, default=0.3, show_default=True, metavar="PART",
+       help="What is nearer to a variant than this part of the gap behaves like it.")  # fmt: skip
+@environment_option
+@option_under(Heading.OUTPUT)("-o", "--output", type=NewPath(), metavar="DIR",
+                              help="The bisection's directory; resume the one that is there.  "
+                              "[default: bisections/TIME]")  # fmt: skip
+@json_option
+def command(
+    plan: Path,
+    statistic: str | None,
+    runs: int,
+    margin: float,
+    environment: Path | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Find which settings make the difference of two variants.
+
+    PLAN is the plan of a study (whylate study) with two variants and one set of loads. Both are
+    run first; then the first variant with some settings of the second one, until a few settings
+    explain the gap; and these are confirmed by fresh runs in both directions. Ctrl-C ends it and
+    keeps its runs; the same command with the same -o resumes it.
+
+    Exit status: 0 there is an answer, 3 there is none.
+    """
+    from whylate.bisect.settings.as_json import document
+    from whylate.bisect.settings.carry_out import bisect_settings
+    from whylate.bisect.settings.journal import BisectJournal
+    from whylate.bisect.settings.page import write_page
+    from whylate.bisect.settings.plan import bisect_plan
+    from whylate.bisect.settings.words import lines_of
+    from whylate.cli.bisect.view import BisectView
+    from whylate.report.plain_console import plain_console
+    from whylate.study.plan_file import read_plan_file, resolve_plan
+
+    study = resolve_plan(read_plan_file(plan))
+    wanted = bisect_plan(study, statistic, runs, margin)
+    directory = output or new_directory("bisections")
+
+    def open_for(name: str, kernel_args: tuple[str, ...]) -> Board:
+        return open_board(name, BoardOptions(study.smp, kernel_args, environment))
+
+    # An unknown name fails here; a lost board is retried.
+    for name in study.boards:
+        open_for(name, ())
+    interrupt = Interrupt()
+    with BisectJournal(directory, wanted) as journal, BisectView(wanted) as view:
+        result = bisect_settings(journal, wanted, open_for, view, interrupt.wanted)
+        made = journal.lines
+    page = write_page(directory, wanted, made, result.answer)
+    if as_json:
+        print_document("bisection", document(wanted, made, result.answer, directory))
+    else:
+        console = plain_console()
+        for line in lines_of(wanted, made, result.answer):
+            console.print(plain(line, 1000), soft_wrap=True)
+        console.print(f"report  {plain(str(page), 1000)}", soft_wrap=True)
+    for board, reason in result.lost.items():
+        print_message(f"{board} was given up: {reason}")
+    sys.exit(0 if result.answer is not None else UNKNOWN)

@@ -1,0 +1,137 @@
+"""Attempts at a run of a plan: with its knobs on a board, and why it does not count."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from whylate.boards.board import Board, Notify
+from whylate.probe.client import ProbeRefusedError
+from whylate.recording.errors import DiskError, RecordingError
+from whylate.recording.plan import RunPlan
+from whylate.recording.reader import open_recording
+from whylate.run.errors import RequestError
+from whylate.run.knobs.apply import Applied
+from whylate.run.knobs.variables import with_variables
+from whylate.run.progress import Observer
+from whylate.run.several import Job, Outcome, carry_out
+from whylate.study.check import opened_name
+from whylate.study.knobs_in_effect import missing_knob
+from whylate.study.model import PlannedRun, StudyPlan
+from whylate.study.order import dithered
+from whylate.study.restore.cards import Cards
+from whylate.study.restore.undo import Undo
+from whylate.text import path_part
+
+#: Problems of a run that began wrong: it counts as failed.
+_NOT_BEGUN = {"late-start"}
+#: Recordings of boards that warm up, below the directory of the plan.
+WARM_UP = "warm-up"
+
+#: Opens a board with these kernel arguments.
+Open = Callable[[str, tuple[str, ...]], Board]
+
+
+class Attempts:
+    """Makes runs of a plan in its directory, and puts back what they have set."""
+
+    def __init__(
+        self, directory: Path, plan: StudyPlan, open_board: Open, stopped: Callable[[], bool]
+    ) -> None:
+        self._directory = directory
+        self._plan = plan
+        self._open = open_board
+        self._stopped = stopped
+        self._undo = Undo(directory)
+        self._cards = Cards(directory, plan)
+
+    def put_back(self, board: str, notify: Notify) -> str:
+        """Put back what a run left on a board; return why that failed, or ""."""
+        return self._undo.put_back(board, self._open_plain, notify)
+
+    def leave_card(self, board: str, notify: Notify, *, over: bool) -> str:
+        """Leave a board's card as its plan has it; return why that failed, or ""."""
+        return self._cards.leave(board, self._open_plain, notify, over)
+
+    def job(self, run: PlannedRun, applied: Applied, directory: Path, observer: Observer) -> Job:
+        """Return the job of a run with these knobs."""
+        return Job(
+            run.board,
+            lambda: self._open(opened_name(run.board, applied), applied.kernel_args),
+            _run_plan(self._plan, applied, run),
+            directory,
+            observer,
+            self._cards.boot(run.board, applied.image),
+            partial(self._undo.around, run.board, applied.commands),
+        )
+
+    def warm_up(self, run: PlannedRun, applied: Applied, observer: Observer) -> None:
+        """Warm a board up as in its first run, without a recording; that run reports its errors."""
+        directory = self._directory / WARM_UP / path_part(run.board)
+        clear(directory)
+        job = self.job(run, applied, directory, observer)
+        shorter = _shorten(job.plan, self._plan.warm_up_ns)
+        carry_out(replace(job, plan=shorter), self._stopped)
+        shutil.rmtree(directory, ignore_errors=True)
+
+    def make(self, job: Job) -> Outcome:
+        """Make a run; raises DiskError, and RequestError for what no attempt can do."""
+        # An attempt that failed, or a host that was killed, may have left something.
+        clear(job.directory)
+        outcome = carry_out(job, self._stopped)
+        if isinstance(outcome.error, DiskError):
+            raise outcome.error
+        if isinstance(outcome.error, RequestError | ProbeRefusedError):
+            raise RequestError(str(outcome.error))
+        return outcome
+
+    def _open_plain(self, name: str) -> Board:
+        return self._open(name, ())
+
+
+def why_not(outcome: Outcome, applied: Applied, variants: Sequence[Applied]) -> str:
+    """Return why a run does not count, or "".
+
+    variants: all of the plan. Raises RequestError for a knob that was not in effect.
+    """
+    if not outcome.recorded:
+        return str(outcome.error) or "it left no recording"
+    try:
+        manifest = open_recording(outcome.job.directory).manifest
+    except RecordingError as unreadable:
+        return str(unreadable)
+    if manifest.state != "complete":
+        return f"the run was {manifest.state}"
+    for problem in manifest.problems:
+        if problem.code in _NOT_BEGUN:
+            return problem.text
+    missing = missing_knob(applied, manifest, variants)
+    if missing is not None:
+        raise RequestError(missing)
+    return ""
+
+
+def clear(directory: Path) -> None:
+    """Remove a directory, and make the one that it is in."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _shorten(plan: RunPlan, warm_up_ns: int) -> RunPlan:
+    """Return the run with which a board warms up: for that time, or for one round."""
+    changes: dict[str, object] = {"duration_ns": warm_up_ns, "recorder": None}
+    if plan.benchmark is not None:
+        changes = {"rounds": 1}
+    return msgspec.structs.replace(plan, workload=msgspec.structs.replace(plan.workload, **changes))
+
+
+def _run_plan(study: StudyPlan, applied: Applied, run: PlannedRun) -> RunPlan:
+    loads = next(load_set.loads for load_set in study.loads if load_set.name == run.load)
+    plan = msgspec.structs.replace(applied.plan, loads=[*loads, *applied.plan.loads])
+    plan = with_variables(plan, applied.variables)
+    return dithered(plan, study, run) if study.virtual_time else plan
