@@ -47,7 +47,6 @@ _length = option_under(Heading.LENGTH)
          metavar="P", help="End when the answer is so probable.")  # fmt: skip
 @_length("--runs", type=click.IntRange(min=20), default=400, show_default=True, metavar="N",
          help="At most N runs, before those that confirm.")  # fmt: skip
-@_length("--seed", type=click.IntRange(min=0, max=1 << 28), default=1, hidden=True)
 @environment_option
 @option_under(Heading.OUTPUT)("-o", "--output", type=NewPath(), metavar="DIR",
                               help="The bisection's directory; resume the one that is there.  "
@@ -123,8 +122,10 @@ def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan
     from whylate.bisect.commits.carry_out import run_plan
     from whylate.bisect.commits.model import CommitsPlan
     from whylate.bisect.outcome import statistic_of_workload
+    from whylate.study.plan_file import read_plan_file
 
     _, plan = run_plan(path, Path("/build"), 0)
+    seed = read_plan_file(path).seed
     statistic, build = asked["statistic"], _words("--build", asked["build"])
     if not build:
         raise RequestError("--build has no command")
@@ -142,7 +143,7 @@ def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan
         ),
         confidence=float(str(asked["confidence"])),
         runs=int(str(asked["runs"])),
-        seed=int(str(asked["seed"])),
+        seed=seed,
     )
 
 
