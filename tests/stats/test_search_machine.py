@@ -137,6 +137,20 @@ def test_a_gap_in_none_of_the_differences_is_said() -> None:
     assert isinstance(answer, NotAmong)
 
 
+@pytest.mark.parametrize("culprits", [(3, 8), (5, 17, 30)])
+def test_culprits_that_need_each_other_are_found_where_all_hybrids_have_one_base(
+    culprits: tuple[int, ...],
+) -> None:
+    """What differs beside the items is never exchanged then, and is not taken for another one."""
+    problem = Problem(ITEMS, seed=11, both_bases=False)
+    answer, history = carry_out(
+        problem, bench(11, lambda fast, _: float(all(fast[item] for item in culprits)))
+    )
+    assert items_of(answer) == set(culprits)
+    assert isinstance(answer, Culprits)
+    assert len(history) < 160
+
+
 def test_a_gap_in_none_of_them_is_said_with_hybrids_on_the_slow_side_alone() -> None:
     problem = Problem(ITEMS, seed=10, both_bases=False)
     answer, history = carry_out(problem, bench(10, lambda _, base: float(base)))

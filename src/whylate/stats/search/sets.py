@@ -174,19 +174,25 @@ def without_unseen(posterior: Posterior, rest: int) -> Posterior:
     """Return the posterior where an atom, the rest, is slow in all hybrids that can be built.
 
     What others do together with it cannot be seen then. A set of it and others that do nothing as
-    long as it is slow counts as the rest alone.
+    long as it is slow counts as the rest alone, and one whose others make the gap by themselves as
+    those.
     """
-    merged = 0.0
+    merged: dict[tuple[int, ...], float] = {}
     kept: list[int] = []
     for place, (chosen, levels) in enumerate(zip(posterior.sets, posterior.levels, strict=True)):
-        others = len(levels) - 1 & ~(1 << chosen.index(rest)) if rest in chosen else 0
-        if rest in chosen and len(chosen) > 1 and abs(float(levels[others] @ LEVELS)) < _NOTHING:
-            merged += float(posterior.probability[place])
-        else:
+        others = tuple(atom for atom in chosen if atom != rest)
+        same: tuple[int, ...] | None = None
+        if rest in chosen and others:
+            by_others = float(levels[len(levels) - 1 & ~(1 << chosen.index(rest))] @ LEVELS)
+            same = (rest,) if abs(by_others) < _NOTHING else None
+            if abs(by_others - 1) < _NOTHING and others in posterior.sets:
+                same = others
+        if same is None:
             kept.append(place)
+        else:
+            merged[same] = merged.get(same, 0.0) + float(posterior.probability[place])
     probability = np.array([
-        posterior.probability[place] + merged * (posterior.sets[place] == (rest,))
-        for place in kept
+        posterior.probability[place] + merged.get(posterior.sets[place], 0.0) for place in kept
     ])  # fmt: skip
     order = [kept[place] for place in np.argsort(-probability, kind="stable")]
     return Posterior(
