@@ -44,9 +44,9 @@ def inert() -> list[tuple[Path, int]]:
         try:
             path.write_text(str(int(text) + 1))
             takes_it = path.read_text().strip() == str(int(text) + 1)
+            path.write_text(text)
         except OSError:
-            takes_it = False
-        path.write_text(text)
+            continue
         if takes_it:
             found.append((path, int(text)))
     return found[:INERT]
@@ -56,7 +56,7 @@ def inert() -> list[tuple[Path, int]]:
 def settings() -> Iterator[list[tuple[str, str, str]]]:
     """Return knobs with their values in both variants; a test leaves all as they are."""
     known = inert()
-    if len(known) < INERT:
+    if len(known) < INERT or not os.access(file_of(CULPRIT), os.W_OK):
         pytest.skip(f"only {len(known)} settings of the Internet protocol can be set here")
     values = [(str(path), str(value), str(value + 1)) for path, value in known]
     values.insert(7, (CULPRIT, "4608", found(CULPRIT)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -60,7 +61,17 @@ class Result:
     lost: dict[str, str] = field(default_factory=dict)
 
 
-class BrokenBoardError(Exception):
+@dataclass(frozen=True)
+class _Outcome:
+    """What an attempt at a run gave. value: None: nothing, for that reason; is_final: for good."""
+
+    value: float | None
+    unit: str = "ns"
+    reason: str = ""
+    is_final: bool = False
+
+
+class LostBoardError(Exception):
     """A board on which nothing runs any more; says why."""
 
 
@@ -109,21 +120,25 @@ class _Bisection:
         try:
             for board in self._plan.study.boards:
                 # A host that was killed may have left knobs to restore.
-                self._put_back(board)
-            while not self._must_stop():
+                with contextlib.suppress(LostBoardError):
+                    self._put_back(board)
+            while self._boards() and not self._must_stop():
                 step = advance(self._problem, history_of(self._plan, self._journal.lines))
                 if not isinstance(step, tuple):
                     self.result.answer = step
                     break
                 self._make(step)
-        except BrokenBoardError:
-            pass
         finally:
             for board in self._plan.study.boards:
                 reason = self._attempts.put_back(board, self._observer.log)
                 if reason:
                     self.result.lost.setdefault(board, reason)
         return self.result
+
+    def _boards(self) -> list[int]:
+        """Return the boards that were not given up, by their places in the plan."""
+        boards = enumerate(self._plan.study.boards)
+        return [place for place, board in boards if board not in self.result.lost]
 
     def _must_stop(self) -> bool:
         budget_ns = self._plan.study.budget_ns
@@ -137,13 +152,18 @@ class _Bisection:
 
     def _lose(self, board: str, reason: str) -> None:
         self.result.lost[board] = reason
-        raise BrokenBoardError(reason)
+        raise LostBoardError(reason)
 
     def _make(self, step: Sequence[Hybrid]) -> None:
-        """Make runs, those of one board in sequence, and keep each as soon as it is over."""
+        """Make runs, those of one board in sequence, and keep each as soon as it is over.
+
+        What a lost board was to run the others do; what it has not run the search asks for again.
+        """
+        boards = self._boards()
         by_board: dict[int, list[Hybrid]] = {}
         for hybrid in step:
-            by_board.setdefault(hybrid.board, []).append(hybrid)
+            board = hybrid.board if hybrid.board in boards else boards[hybrid.board % len(boards)]
+            by_board.setdefault(board, []).append(replace(hybrid, board=board))
         errors: list[BaseException] = []
 
         def make(hybrids: Sequence[Hybrid]) -> None:
@@ -152,6 +172,8 @@ class _Bisection:
                     if errors or self._must_stop():
                         return
                     self._make_run(hybrid)
+            except LostBoardError:
+                return
             except BaseException as error:  # it is raised below
                 errors.append(error)
 
@@ -183,19 +205,19 @@ class _Bisection:
         started, began = datetime.now(UTC), time.monotonic()
         directory = self._journal.directory / recording_path(number)
         is_end = hybrid.purpose is Purpose.END
-        value, unit, reason = None, "ns", ""
+        outcome = _Outcome(None)
         for attempt in range(ATTEMPTS if is_end else _HYBRID_ATTEMPTS):
             if attempt:
                 time.sleep(PAUSE_S)
             job = self._attempts.job(run, applied, directory, observer)
-            value, unit, reason = self._attempt(applied, job, is_end=is_end)
+            outcome = self._attempt(applied, job, is_end=is_end)
             if self._stopped():
                 return  # the run is made again when the bisection is resumed
             self._put_back(board)
-            if value is not None:
+            if outcome.value is not None or outcome.is_final:
                 break
-        if value is None and is_end:
-            self._lose(board, f"a run of {self._end_name(hybrid)} failed: {reason}")
+        if outcome.value is None and is_end:
+            self._lose(board, f"a run of {self._end_name(hybrid)} failed: {outcome.reason}")
         made = MadeRun(
             number=number,
             board=board,
@@ -205,10 +227,10 @@ class _Bisection:
             purpose=hybrid.purpose.value,
             target=list(hybrid.target),
             opened=list(hybrid.opened),
-            value=value,
-            unit=unit,
-            untestable=reason[:400],
-            recording=recording_path(number) if value is not None else "",
+            value=outcome.value,
+            unit=outcome.unit,
+            untestable=outcome.reason[:400],
+            recording=recording_path(number) if outcome.value is not None else "",
             started=started.isoformat(timespec="milliseconds"),
             took_s=round(time.monotonic() - began, 3),
         )
@@ -216,26 +238,22 @@ class _Bisection:
         self._observer.run_ends(made)
         self._check_board(board)
 
-    def _attempt(
-        self, applied: Applied, job: Job, *, is_end: bool
-    ) -> tuple[float | None, str, str]:
-        """Make a run once; return its value and unit, and why it has none.
-
-        Raises RequestError where a variant itself cannot be run.
-        """
+    def _attempt(self, applied: Applied, job: Job, *, is_end: bool) -> _Outcome:
+        """Make a run once; raises RequestError where a variant itself cannot be run."""
         try:
-            outcome = self._attempts.make(job)
-            reason = why_not(outcome, applied, self._ends)
+            done = self._attempts.make(job)
+            reason = why_not(done, applied, self._ends)
         except RequestError as error:
             if is_end:
                 raise
-            return None, "ns", str(error)
+            # Another attempt would be refused as well.
+            return _Outcome(None, reason=str(error), is_final=True)
         if reason:
-            return None, "ns", reason
+            return _Outcome(None, reason=reason)
         try:
-            return *outcome_of(outcome.job.directory, self._plan.statistic), ""
+            return _Outcome(*outcome_of(done.job.directory, self._plan.statistic))
         except (NoOutcomeError, RecordingError) as error:
-            return None, "ns", str(error)
+            return _Outcome(None, reason=str(error))
 
     def _check_board(self, board: str) -> None:
         """Run a variant where hybrids fail in sequence: if it fails as well, the board does."""

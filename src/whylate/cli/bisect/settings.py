@@ -80,7 +80,8 @@ def command(
         made = journal.lines
     page = write_page(directory, wanted, made, result.answer)
     if as_json:
-        print_document("bisection", document(wanted, made, result.answer, directory))
+        content = document(wanted, made, result.answer, directory)
+        print_document("bisection", {"report": str(page), **content})
     else:
         console = plain_console()
         for line in lines_of(wanted, made, result.answer):
