@@ -143,7 +143,9 @@ def test_the_log_says_what_was_done_and_when(rt: Seen, name: str) -> None:
     events = rt.events[name]
     assert len(events) >= DURATION_NS / (PERIOD_US * 1000) * 0.8
     assert {event.cpu for event in events} == {0}
-    assert all(SIZE_US * 1000 <= e.length_ns < SIZE_US * 1100 for e in events)
+    # A thread is interrupted meanwhile, by a tick and what comes with it.
+    most_ns = SIZE_US * (1200 if name == "rt-task" else 1100)
+    assert all(SIZE_US * 1000 <= e.length_ns < most_ns for e in events)
     steps = np.diff([event.start_ns for event in events])
     # A grid of periods, each time moved by up to the jitter.
     assert abs(np.median(steps) - PERIOD_US * 1000) < 1_000_000

@@ -18,10 +18,11 @@ from whylate.bisect.commits.graph import Commits
 from whylate.bisect.commits.journal import RUNS, CommitsJournal
 from whylate.bisect.commits.model import Step
 from whylate.bisect.outcome import NoOutcomeError, outcome_of
-from whylate.boards.board import Board
+from whylate.boards.board import Board, BoardError
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.plan import RunPlan
 from whylate.run.errors import RequestError
+from whylate.run.knobs.apply import Applied
 from whylate.run.loads import parse_load
 from whylate.run.progress import Observer
 from whylate.run.several import Job, carry_out
@@ -36,6 +37,7 @@ from whylate.stats.ordered_search.events import (
     Unbuildable,
 )
 from whylate.stats.ordered_search.search import Run, next_step
+from whylate.study.attempt import why_not
 from whylate.study.plan_file import read_plan_file, workload_in
 
 #: Attempts at a run before its commit counts as one that cannot be run.
@@ -196,12 +198,14 @@ class _Bisection:
         directory = self._journal.directory / RUNS / f"{number:04d}"
         reason = ""
         for _ in range(_ATTEMPTS):
+            reason = ""
             try:
                 value, unit = self._attempt(commit, number, directory)
             except NoOutcomeError as error:
                 reason = str(error)
-                if self._stopped():
-                    return False
+            if self._stopped():
+                return False  # the run is made again when the bisection is resumed
+            if reason:
                 continue
             self._keep(
                 Step(number=number, kind="confirmation" if fresh else "run", commit=commit,
@@ -221,9 +225,13 @@ class _Bisection:
         outcome = carry_out(job, self._stopped)
         if isinstance(outcome.error, DiskError | RequestError):
             raise outcome.error
-        if not outcome.recorded:
-            raise NoOutcomeError(str(outcome.error) or "it left no recording")
+        if isinstance(outcome.error, BoardError):
+            # Of the board, not of the commit.
+            raise RequestError(f"{outcome.error}; the same command goes on where it was")
+        applied = Applied(plan)
         try:
+            if reason := why_not(outcome, applied, [applied]):
+                raise NoOutcomeError(reason)
             return outcome_of(directory, self._plan.statistic)
         except RecordingError as error:
             raise NoOutcomeError(str(error)) from None
