@@ -75,6 +75,7 @@ def test_who_calls_a_function_for_long_is_named(tmp_path: Path) -> None:
     assert slow.control == 0
     assert quick.control >= 100
     # On a busy machine a stack is cut short now and then.
+    assert quick.control_share is not None
     assert quick.control_share >= 0.95
     assert paths.lost == 0
     assert all(each.longest_ns > (figures.above_ns or 0) for each in figures.paths if each.longer)
