@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from whylate.boards.open import BoardOptions
+from whylate.boards.board import Board
+from whylate.boards.open import BoardOptions, open_board
 from whylate.cli.option_groups import Heading, option_under
 
 _where = option_under(Heading.WHERE)
@@ -33,6 +34,22 @@ _OPTIONS = (
     _where("--ssh-key", type=click.Path(path_type=Path, exists=True, dir_okay=False),
            help="The public key that may log in there as root."),
 )  # fmt: skip
+
+
+def opener_of(
+    names: Iterable[str], smp: int | None, environment: Path | None
+) -> Callable[[str, tuple[str, ...]], Board]:
+    """Return what opens boards of a plan with kernel arguments, again and again.
+
+    Raises what open_board() raises for an unknown name: later a lost board is retried.
+    """
+
+    def open_for(name: str, kernel_args: tuple[str, ...]) -> Board:
+        return open_board(name, BoardOptions(smp, kernel_args, environment))
+
+    for name in names:
+        open_for(name, ())
+    return open_for
 
 
 def board_options(verb: Callable[..., None]) -> Callable[..., None]:

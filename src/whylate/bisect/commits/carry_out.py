@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-import msgspec
-
 from whylate.bisect.commits.builds import BuildError, Builds
 from whylate.bisect.commits.graph import Commits
 from whylate.bisect.commits.journal import RUNS, CommitsJournal
@@ -220,7 +218,7 @@ class _Bisection:
     def _attempt(self, commit: str, number: int, directory: Path) -> tuple[float, str]:
         """Make a run once; raises NoOutcomeError where it does not count."""
         shutil.rmtree(directory, ignore_errors=True)
-        board, plan = run_plan(self._plan_path, self._builds.path(commit), self._plan.seed + number)
+        board, plan = run_plan(self._plan_path, self._builds.path(commit), number)
         job = Job(board, lambda: self._open(board), plan, directory, self._observer.observer(board))
         outcome = carry_out(job, self._stopped)
         if isinstance(outcome.error, DiskError | RequestError):
@@ -282,8 +280,11 @@ def events_of(commits: Commits, steps: Sequence[Step]) -> list[Event]:
     return events
 
 
-def run_plan(path: Path, build: Path, seed: int) -> tuple[str, RunPlan]:
-    """Return the board of a plan, and its run with {build} filled in; raises RequestError."""
+def run_plan(path: Path, build: Path, number: int = 0) -> tuple[str, RunPlan]:
+    """Return the board of a plan, and a run of it with {build} filled in; raises RequestError.
+
+    number: of the run, by which its seed is beyond that of the plan.
+    """
     file = read_plan_file(path, {"build": str(build)})
     if file.variants or file.factors:
         raise RequestError(f"{path} has variants: a bisection of commits compares commits alone")
@@ -297,5 +298,6 @@ def run_plan(path: Path, build: Path, seed: int) -> tuple[str, RunPlan]:
         cpus=file.cpus,
         loads=loads,
         virtual_time=file.virtual_time,
+        seed=file.seed + number,
     )
-    return file.boards[0], msgspec.structs.replace(plan, seed=seed)
+    return file.boards[0], plan

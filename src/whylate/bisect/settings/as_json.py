@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from whylate.bisect.settings.model import BisectPlan, MadeRun
-from whylate.stats.comparison.shifts import Estimate
 from whylate.stats.search.model import (
     Answer,
     Confirmation,
@@ -58,14 +58,14 @@ def _evidence(plan: BisectPlan, answer: Answer | None) -> dict[str, Any]:
         return {}
     evidence: dict[str, Any] = {}
     if answer.gap is not None:
-        evidence["gap"] = _estimate(answer.gap.estimate) | {
+        evidence["gap"] = asdict(answer.gap.estimate) | {
             "sd": answer.gap.sd,
             "runs": answer.gap.runs,
         }
     if isinstance(answer, Culprits | ExplainsPart):
         evidence["culprits"] = [_effect(plan, effect) for effect in answer.effects]
     if isinstance(answer, ExplainsPart):
-        evidence["share"] = _estimate(answer.share)
+        evidence["share"] = asdict(answer.share)
     if isinstance(answer, Culprits | ExplainsPart | NotAmong):
         evidence["confirmation"] = _confirmation(answer.confirmation)
     if isinstance(answer, GapTooSmall):
@@ -81,16 +81,12 @@ def _evidence(plan: BisectPlan, answer: Answer | None) -> dict[str, Any]:
 
 
 def _effect(plan: BisectPlan, effect: Effect) -> dict[str, Any]:
-    return {"knob": plan.items[effect.item].knob, "share": _estimate(effect.share)}
+    return {"knob": plan.items[effect.item].knob, "share": asdict(effect.share)}
 
 
 def _confirmation(confirmation: Confirmation) -> dict[str, Any]:
     return {
-        "first_with_second": None if confirmation.fast is None else _estimate(confirmation.fast),
-        "second_with_first": None if confirmation.slow is None else _estimate(confirmation.slow),
+        "first_with_second": None if confirmation.fast is None else asdict(confirmation.fast),
+        "second_with_first": None if confirmation.slow is None else asdict(confirmation.slow),
         "runs": confirmation.runs,
     }
-
-
-def _estimate(estimate: Estimate) -> dict[str, float | None]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -32,6 +32,8 @@ def write_page(
     culprits = _culprits(plan, answer)
     others = [item for item in plan.items if item not in culprits]
     columns = [*culprits, *others][:_COLUMNS]
+    arms = _arms(plan, runs, culprits)
+    unit = next((made.unit for made in runs if made.value is not None), "ns")
     text = render_page(
         "bisect.html.j2",
         ("report.css", "comparison.css", "bisect.css"),
@@ -39,8 +41,8 @@ def write_page(
         when=rows.when(max((made.started for made in runs), default="")),
         lines=[plain(line, 400) for line in lines_of(plan, runs, answer)],
         arms=[{"colour": colour(number), "text": plain(arm.name, 120)}
-              for number, arm in enumerate(_arms(plan, runs, culprits))],
-        chart=_chart(plan, runs, culprits),
+              for number, arm in enumerate(arms)],
+        chart=run_by_run(arms, plan.statistic, unit),
         first=plain(plan.first.name, 40),
         second=plain(plan.second.name, 40),
         items=[_item(number, item, item in culprits) for number, item in enumerate(columns, 1)],
@@ -85,11 +87,6 @@ def _arms(plan: BisectPlan, runs: Sequence[MadeRun], culprits: Sequence[Item]) -
         )
         sorts.setdefault(name, []).append(run)
     return [Arm(name, tuple(runs)) for name, runs in sorts.items()]
-
-
-def _chart(plan: BisectPlan, runs: Sequence[MadeRun], culprits: Sequence[Item]) -> object:
-    unit = next((made.unit for made in runs if made.value is not None), "ns")
-    return run_by_run(_arms(plan, runs, culprits), plan.statistic, unit)
 
 
 def _item(number: int, item: Item, is_culprit: bool) -> dict[str, Any]:

@@ -8,10 +8,6 @@ from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import IMAGE
 from whylate.study.model import StudyPlan
 
-#: The most runs, unless told.
-RUNS = 256
-#: How far from a variant still behaves like it, as a part of the gap.
-MARGIN = 0.3
 #: Fewer runs are not enough for both variants alone.
 _FEWEST_RUNS = 40
 

@@ -11,11 +11,11 @@ import click
 
 from whylate.boards.board import Board
 from whylate.boards.open import BoardOptions, open_board
+from whylate.cli.bisect.options import output_option, statistic_option
 from whylate.cli.board_options import environment_option
 from whylate.cli.compare.fail_on import UNKNOWN
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
-from whylate.cli.parameter_types import NewPath
 from whylate.cli.print_json import json_option, print_document
 from whylate.cli.run_options import new_directory
 from whylate.files import sha256_of
@@ -40,17 +40,13 @@ _length = option_under(Heading.LENGTH)
        help="[default: here]")  # fmt: skip
 @_what("--first-parent", is_flag=True, help="A merge counts as one commit.")
 @_what("--binary", default="", metavar="FILE", help="Builds with the same FILE are one.")
-@_what("--statistic", metavar="NAME",
-       help="What runs are compared by.  [default: p99, or the only point of a benchmark]",
-       )  # fmt: skip
+@statistic_option
 @_length("--confidence", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True,
          metavar="P", help="End when the answer is so probable.")  # fmt: skip
 @_length("--runs", type=click.IntRange(min=20), default=400, show_default=True, metavar="N",
          help="At most N runs, before those that confirm.")  # fmt: skip
 @environment_option
-@option_under(Heading.OUTPUT)("-o", "--output", type=NewPath(), metavar="DIR",
-                              help="The bisection's directory; resume the one that is there.  "
-                              "[default: bisections/TIME]")  # fmt: skip
+@output_option
 @json_option
 def command(
     good: str,
@@ -122,10 +118,8 @@ def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan
     from whylate.bisect.commits.carry_out import run_plan
     from whylate.bisect.commits.model import CommitsPlan
     from whylate.bisect.outcome import statistic_of_workload
-    from whylate.study.plan_file import read_plan_file
 
-    _, plan = run_plan(path, Path("/build"), 0)
-    seed = read_plan_file(path).seed
+    _, plan = run_plan(path, Path("/build"))
     statistic, build = asked["statistic"], _words("--build", asked["build"])
     if not build:
         raise RequestError("--build has no command")
@@ -143,7 +137,7 @@ def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan
         ),
         confidence=float(str(asked["confidence"])),
         runs=int(str(asked["runs"])),
-        seed=seed,
+        seed=plan.seed,
     )
 
 

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import click
 
-from whylate.boards.board import Board
-from whylate.boards.open import BoardOptions, open_board
-from whylate.cli.board_options import environment_option
+from whylate.cli.bisect.options import output_option, statistic_option
+from whylate.cli.board_options import environment_option, opener_of
 from whylate.cli.compare.fail_on import UNKNOWN
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.messages import print_message
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
-from whylate.cli.parameter_types import NewPath
 from whylate.cli.print_json import json_option, print_document
 from whylate.cli.run_options import new_directory
 from whylate.text import plain
@@ -25,16 +23,12 @@ _length = option_under(Heading.LENGTH)
 
 @click.command(name="settings", cls=GroupedCommand)
 @click.argument("plan", type=click.Path(path_type=Path))
-@_what("--statistic", metavar="NAME",
-       help="What runs are compared by.  [default: p99, or the only point of a benchmark]",
-       )  # fmt: skip
+@statistic_option
 @_length("--runs", type=int, default=256, show_default=True, metavar="N", help="At most N runs.")
 @_what("--margin", type=float, default=0.3, show_default=True, metavar="PART",
        help="What is nearer to a variant than this part of the gap behaves like it.")  # fmt: skip
 @environment_option
-@option_under(Heading.OUTPUT)("-o", "--output", type=NewPath(), metavar="DIR",
-                              help="The bisection's directory; resume the one that is there.  "
-                              "[default: bisections/TIME]")  # fmt: skip
+@output_option
 @json_option
 def command(
     plan: Path,
@@ -67,13 +61,7 @@ def command(
     study = resolve_plan(read_plan_file(plan))
     wanted = bisect_plan(study, statistic, runs, margin)
     directory = output or new_directory("bisections")
-
-    def open_for(name: str, kernel_args: tuple[str, ...]) -> Board:
-        return open_board(name, BoardOptions(study.smp, kernel_args, environment))
-
-    # An unknown name fails here; a lost board is retried.
-    for name in study.boards:
-        open_for(name, ())
+    open_for = opener_of(study.boards, study.smp, environment)
     interrupt = Interrupt()
     with BisectJournal(directory, wanted) as journal, BisectView(wanted) as view:
         result = bisect_settings(journal, wanted, open_for, view, interrupt.wanted)

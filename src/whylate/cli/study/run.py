@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whylate.boards.board import Board
-from whylate.boards.open import BoardOptions, open_board
-from whylate.cli.board_options import environment_option, smp_option
+from whylate.cli.board_options import environment_option, opener_of, smp_option
 from whylate.cli.compare.fail_on import UNKNOWN, fail_on_option
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
@@ -123,13 +121,7 @@ def command(
     file = read_plan_file(plan) if plan is not None else PlanFile()
     study = resolve_plan(_with_options(file, given))
     directory = output or new_directory("studies")
-
-    def open_for(name: str, kernel_args: tuple[str, ...]) -> Board:
-        return open_board(name, BoardOptions(study.smp, kernel_args, environment))
-
-    # An unknown name fails here; a lost board is retried.
-    for name in study.boards:
-        open_for(name, ())
+    open_for = opener_of(study.boards, study.smp, environment)
     interrupt = Interrupt()
     with StudyJournal(directory, study) as journal, StudyView(study) as view:
         result = run_study(journal, study, open_for, view, interrupt.wanted)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from whylate.stats.arrays import Bools, Floats, Int64s
-from whylate.stats.search.arms import FAST, SLOW
 from whylate.stats.search.model import Run
-from whylate.stats.search.target import Target, arms_of
+from whylate.stats.search.target import Target, arms_of, of_arm
 
 #: A member whose p is at most this may matter: of those that do nothing so many pass, at most.
 ALPHA = 0.02
@@ -64,7 +63,7 @@ def _match(target: Target, history: Sequence[Run], shift: Floats, place: int) ->
     for run, number, off in zip(history, arm.tolist(), shift.tolist(), strict=True):
         if number < 0 or run.outcome is None:
             continue
-        context, setting = _arm(number, target)
+        context, setting = of_arm(number, target)
         strata.setdefault((context, setting & ~bit), []).append(
             (bool(setting & bit), run.outcome - off)
         )
@@ -85,13 +84,6 @@ def _match(target: Target, history: Sequence[Run], shift: Floats, place: int) ->
         np.array(stratum, np.int64), np.array(others, np.int64), np.array(is_set, bool),
         np.array(rank, float),
     )  # fmt: skip
-
-
-def _arm(number: int, target: Target) -> tuple[bool, int]:
-    """Return the context and the setting of an arm (whylate.stats.search.target.arm_of)."""
-    if number in (SLOW, FAST):
-        return number == FAST, target.full if number == FAST else 0
-    return bool((number - 2) & 1), (number - 2) >> 1
 
 
 def _exchanged(matched: _Matched, rng: np.random.Generator) -> Bools:

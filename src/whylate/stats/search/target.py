@@ -89,6 +89,13 @@ def arm_of(context: bool, setting: int, target: Target) -> int:
     return 2 + 2 * setting + int(context)
 
 
+def of_arm(number: int, target: Target) -> tuple[bool, int]:
+    """Return the context and the setting of an arm."""
+    if number in (SLOW, FAST):
+        return number == FAST, target.full if number == FAST else 0
+    return bool((number - 2) & 1), (number - 2) >> 1
+
+
 def arms_of(history: Sequence[Run], target: Target) -> Int64s:
     """Return the arm of each reference and fresh run, else -1, shape (runs,)."""
     arm = reference_arms(history)

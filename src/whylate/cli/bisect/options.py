@@ -1,0 +1,15 @@
+"""Options of every verb that bisects."""
+
+from __future__ import annotations
+
+from whylate.cli.option_groups import Heading, option_under
+from whylate.cli.parameter_types import NewPath
+
+statistic_option = option_under(Heading.WHAT)(
+    "--statistic", metavar="NAME",
+    help="What runs are compared by.  [default: p99, or the only point of a benchmark]",
+)  # fmt: skip
+output_option = option_under(Heading.OUTPUT)(
+    "-o", "--output", type=NewPath(), metavar="DIR",
+    help="The bisection's directory; resume the one that is there.  [default: bisections/TIME]",
+)  # fmt: skip
