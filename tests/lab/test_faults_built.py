@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -103,9 +104,10 @@ def test_a_program_logs_what_it_did_and_ends_after_its_seconds(
     assert dropped == 0
     # A busy host leaves some out; none is made up.
     assert 1 <= len(events) <= 20
-    assert all(event.length_ns >= 200_000 for event in events)
-    starts = [event.start_ns for event in events]
-    assert starts == sorted(starts)
+    # What interrupts an act splits it: its parts are shorter, and none overlaps the next.
+    assert max(event.length_ns for event in events) >= 200_000
+    for event, following in pairwise(events):
+        assert event.start_ns + event.length_ns <= following.start_ns
 
 
 @pytest.mark.usefixtures("pc")
