@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from whylate.stats.arrays import Floats
 from whylate.stats.ordered_search.builds import LENGTHS, PARTS, builds_probability
+from whylate.stats.ordered_search.drift import DRIFTS, Drift
 from whylate.stats.ordered_search.regression import (
     fit_none,
     fit_pairs,
@@ -21,14 +22,15 @@ from whylate.stats.ordered_search.regression import (
 
 VALUES = np.array([0.1, 1.4, -0.6, 2.2, 0.9, 3.1])
 COLUMNS = np.array([[0.0, 1, 0, 1, 0, 1], [0.0, 0, 0, 1, 1, 1]])
-DRIFT = (0.05, 0.002)
+DRIFT = Drift(walk=0.05, slope=0.002, jump=0.7, after=0.5)
 
 
 def covariance(n: int) -> Floats:
+    # The jump is after the third of six runs.
     runs = np.arange(1.0, n + 1)
-    walk, slope = DRIFT
-    drift: Floats = walk * np.minimum.outer(runs, runs) + slope * np.outer(runs, runs)
-    return np.eye(n) + drift
+    walked: Floats = np.eye(n) + DRIFT.walk * np.minimum.outer(runs, runs)
+    jumped = runs > 3
+    return walked + DRIFT.slope * np.outer(runs, runs) + DRIFT.jump * np.outer(jumped, jumped)
 
 
 def likelihood(values: Floats, columns: Floats, g: float) -> float:
@@ -90,6 +92,21 @@ def test_a_prediction_without_a_step_is_that_of_the_covariance() -> None:
     level = 1 - whole[6, :6] @ precision.sum(axis=1)
     variance = whole[6, 6] - whole[6, :6] @ precision @ whole[:6, 6] + level**2 / precision.sum()
     assert ahead.variance == pytest.approx(variance)
+
+
+@pytest.mark.parametrize(
+    "drift", [Drift(), Drift(walk=0.3), Drift(slope=0.01), Drift(jump=2.0), DRIFT]
+)
+def test_a_drift_solves_as_its_covariance_does(drift: Drift) -> None:
+    rows = np.vstack([VALUES, COLUMNS])
+    whole = drift.covariance(6)
+    solved, log_determinant = drift.solve(rows)
+    assert solved == pytest.approx(rows @ np.linalg.inv(whole))
+    assert log_determinant == pytest.approx(np.linalg.slogdet(whole)[1])
+
+
+def test_the_prior_of_drifts_sums_to_one() -> None:
+    assert sum(prior for _, prior in DRIFTS) == pytest.approx(1)
 
 
 def test_neighbours_of_a_failure_fail_more_probably() -> None:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from whylate.stats.arrays import Floats, Int64s
+from whylate.stats.ordered_search.drift import DRIFTS
 from whylate.stats.ordered_search.events import Event, Measured, SameBinary, Unbuildable
 from whylate.stats.ordered_search.history import History
 from whylate.stats.ordered_search.regression import (
-    DRIFTS,
     SCALES,
     Ahead,
     Fitted,
+    Projected,
     fit_none,
     fit_pairs,
     fit_single,
@@ -24,6 +25,8 @@ from whylate.stats.ordered_search.regression import (
 
 #: Prior probabilities of the kinds of answers.
 NO_STEP, ONE_STEP, TWO_STEPS, GRADUAL = 0.15, 0.77, 0.06, 0.02
+#: Two steps beside a jump are weighed where the jump is within so many nats of the best drift.
+_UNLIKELY = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,25 +143,36 @@ def _weigh(
     with np.errstate(divide="ignore"):
         log_single = np.log(ONE_STEP * group_prior)
         log_pairs = np.log(TWO_STEPS * pair_prior / (total or 1))
-    cells = []
+    cells: dict[tuple[int, int], tuple[Projected, Fitted]] = {}
     none = np.empty(len(DRIFTS))
     gradual = np.empty((len(DRIFTS), len(SCALES)))
     single = np.empty((len(DRIFTS), len(SCALES), count))
-    pairs = np.empty((len(DRIFTS), len(SCALES), count, count))
     for row, (drift, drift_prior) in enumerate(DRIFTS):
         sums = project(values, columns, drift)
         none[row] = np.log(NO_STEP * drift_prior) + fit_none(sums, n)
         for column, (scale, scale_prior) in enumerate(SCALES):
             of_cell = np.log(drift_prior * scale_prior)
-            step, steps = fit_single(sums, scale, n), fit_pairs(sums, scale, n)
+            step = fit_single(sums, scale, n)
             single[row, column] = of_cell + log_single + step.log_likelihood[:count]
-            pairs[row, column] = of_cell + log_pairs + steps.log_likelihood[:count, :count]
             gradual[row, column] = of_cell + np.log(GRADUAL) + step.log_likelihood[count]
-            cells.append((sums, step, steps))
+            cells[row, column] = sums, step
+    of_drift = np.maximum(single.max(axis=(1, 2)), np.maximum(none, gradual.max(axis=1)))
+    pairs = np.full((len(DRIFTS), len(SCALES), count, count), -np.inf)
+    two = {}
+    for (row, column), (sums, _) in cells.items():
+        drift, drift_prior = DRIFTS[row]
+        scale, scale_prior = SCALES[column]
+        if not drift.jump or of_drift[row] > of_drift.max() - _UNLIKELY:
+            steps = two[row, column] = fit_pairs(sums, scale, n)
+            of_cell = np.log(drift_prior * scale_prior)
+            pairs[row, column] = of_cell + log_pairs + steps.log_likelihood[:count, :count]
     highest = max(part.max() for part in (none, gradual, single, pairs))
     none, gradual, single, pairs = (np.exp(x - highest) for x in (none, gradual, single, pairs))
     of_cells = single.sum(axis=2) + pairs.sum(axis=(2, 3))
-    sums, step, steps = cells[int(np.argmax(of_cells))]
+    best = np.unravel_index(int(np.argmax(of_cells)), of_cells.shape)
+    row, column = int(best[0]), int(best[1])
+    sums, step = cells[row, column]
+    steps = two.get((row, column)) or fit_pairs(sums, SCALES[column][0], n)
     everything = none.sum() + gradual.sum() + of_cells.sum()
     probability = single.sum(axis=(0, 1)) / everything
     of_pairs = pairs.sum(axis=(0, 1)) / everything

@@ -11,16 +11,12 @@ two. Given q and g all integrals are closed (normal-inverse-gamma), and predicti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from whylate.stats.arrays import Floats
+from whylate.stats.ordered_search.drift import Drift
 
-#: Variance of the random walk per run and of the slope per run, in units of the noise's variance,
-#: and the prior of both: no drift, a steady one of about 1 in 30 runs, and one that wanders by
-#: about 1 in 100 runs.
-DRIFTS = (((0.0, 0.0), 0.6), ((0.0, 1e-3), 0.25), ((0.01, 0.0), 0.15))
 #: g, and its prior: the most likely steps are sqrt(2 g) = 1, 2.8, 14 and 140 standard deviations.
 SCALES = ((0.5, 0.4), (4.0, 0.38), (100.0, 0.2), (10_000.0, 0.02))
 #: Part of the sum of squares that is there at least, so that equal values do not divide by 0.
@@ -29,49 +25,33 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True)
 class Projected:
-    """Runs and columns without their mean, for one rate of drift.
+    """Runs and columns without their mean, for one drift.
 
-    precision: the inverse of the covariance of noise and drift, shape (n, n), in units of s².
-    cross: of columns with columns, shape (columns, columns). with_values: of columns with values,
-    shape (columns,). squares: of the values. log_base: the part of the logarithm that all
-    hypotheses share.
+    ones: the sum of the inverse of the covariance of noise and drift, in units of s². weights: of
+    each run in the mean, shape (n,). cross: of columns with columns, shape (columns, columns).
+    with_values: of columns with values, shape (columns,). squares: of the values. log_base: the
+    part of the logarithm that all hypotheses share.
     """
 
-    drift: tuple[float, float]
-    precision: Floats
+    drift: Drift
     ones: float
+    weights: Floats
     cross: Floats
     with_values: Floats
     squares: float
     log_base: float
 
 
-def project(values: Floats, columns: Floats, drift: tuple[float, float]) -> Projected:
+def project(values: Floats, columns: Floats, drift: Drift) -> Projected:
     """Return the sums that all hypotheses need; columns: shape (columns, n)."""
-    precision, log_determinant = _precision(len(values), drift)
-    sums = precision.sum(axis=1)
-    ones = float(sums.sum())
-    centred = precision - np.outer(sums, sums) / ones
-    about = values - values.mean()
-    left = columns @ centred
+    rows = np.vstack([np.ones(len(values)), values - values.mean(), columns])
+    turned, log_determinant = drift.solve(rows)
+    sums = turned.sum(axis=1)
+    ones = float(sums[0])
+    cross = rows[1:] @ turned[1:].T - np.outer(sums[1:], sums[1:]) / ones
     log_base = -0.5 * (log_determinant + float(np.log(ones)))
-    squares = float(about @ centred @ about) + _LEAST * (float(np.ptp(values)) ** 2 or 1.0)
-    return Projected(drift, precision, ones, left @ columns.T, left @ about, squares, log_base)
-
-
-@lru_cache(maxsize=4096)
-def _precision(n: int, drift: tuple[float, float]) -> tuple[Floats, float]:
-    """Return the inverse of the covariance of n runs, and the logarithm of its determinant."""
-    runs = np.arange(1.0, n + 1)
-    covariance = np.eye(n) + _drift(runs[:, None], runs[None, :], drift)
-    precision = np.linalg.inv(covariance).astype(np.float64)
-    return precision, float(np.linalg.slogdet(covariance)[1])
-
-
-def _drift(runs: Floats, others: Floats, drift: tuple[float, float]) -> Floats:
-    walk, slope = drift
-    covariance: Floats = walk * np.minimum(runs, others) + slope * runs * others
-    return covariance
+    squares = float(cross[0, 0]) + _LEAST * (float(np.ptp(values)) ** 2 or 1.0)
+    return Projected(drift, ones, turned[0] / ones, cross[1:, 1:], cross[0, 1:], squares, log_base)
 
 
 @dataclass(frozen=True)
@@ -160,11 +140,9 @@ class Ahead:
 
 def look_ahead(sums: Projected, values: Floats, columns: Floats) -> Ahead:
     """Return the prediction of the run after the last one."""
-    n = len(values)
-    with_next = _drift(np.arange(1.0, n + 1), np.array(n + 1.0), sums.drift)
-    weights = sums.precision @ with_next
+    with_next, own = sums.drift.next_run(len(values))
+    weights, _ = sums.drift.solve(with_next[None, :])
     level = 1 - float(weights.sum())
-    row = weights + level * sums.precision.sum(axis=1) / sums.ones
-    own = float(_drift(np.array(n + 1.0), np.array(n + 1.0), sums.drift))
-    variance = 1 + own - float(with_next @ weights) + level**2 / sums.ones
+    row = weights[0] + level * sums.weights
+    variance = own - float(with_next @ weights[0]) + level**2 / sums.ones
     return Ahead(float(row @ values), variance, columns @ row)

@@ -28,6 +28,9 @@ from whylate.stats.ordered_search.posterior import change_prior, infer, unbuilda
 
 #: Both ends are measured until they differ by so many standard errors, or twice `end_runs` times.
 _CLEAR = 4.0
+#: Ends that are most probably alike are measured until that is as probable as asked for, or so many
+#: times `end_runs` times.
+_ALIKE = 4
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,14 @@ def next_step(history: History, events: Sequence[Event], settings: Settings) -> 
     posterior = infer(history, events)
     failed = unbuildable(events)
     best = best_answer(history, posterior, failed)
-    if best.decided(settings.confidence) or _nothing_to_find(history, runs, best):
+    if best.decided(settings.confidence):
         return best
     if len(runs) >= settings.max_runs:
         return early_answer(history, posterior, failed, settings.confidence)
-    end = _reference(history, runs, settings)
+    alike = _are_alike(history, runs, best)
+    if alike and len(runs) >= 2 * _ALIKE * settings.end_runs:
+        return best
+    end = _next_of_ends(history, runs, settings) if alike else _reference(history, runs, settings)
     if end is not None:
         return Run(end, best)
     run_versions = {run.version for run in runs}
@@ -80,13 +86,18 @@ def _first_end(history: History, runs: Sequence[Measured], settings: Settings) -
     good, bad = _of_ends(history, runs)
     for pairs in range(settings.end_runs, 2 * settings.end_runs + 1):
         if min(len(good), len(bad)) < pairs:
-            if len(good) != len(bad):
-                return 0 if len(good) < len(bad) else history.size - 1
-            rng = np.random.default_rng([settings.seed, len(good)])
-            return int(rng.choice([0, history.size - 1]))
+            return _next_of_ends(history, runs, settings)
         if _clear(good[:pairs], bad[:pairs]):
             return None
     return None
+
+
+def _next_of_ends(history: History, runs: Sequence[Measured], settings: Settings) -> int:
+    good, bad = _of_ends(history, runs)
+    if len(good) != len(bad):
+        return 0 if len(good) < len(bad) else history.size - 1
+    rng = np.random.default_rng([settings.seed, len(good)])
+    return int(rng.choice([0, history.size - 1]))
 
 
 def _of_ends(history: History, runs: Sequence[Measured]) -> tuple[list[float], list[float]]:
@@ -99,10 +110,10 @@ def _clear(good: Sequence[float], bad: Sequence[float]) -> bool:
     return abs(float(np.mean(bad) - np.mean(good))) >= _CLEAR * math.sqrt(float(squares))
 
 
-def _nothing_to_find(history: History, runs: Sequence[Measured], best: Answer) -> bool:
+def _are_alike(history: History, runs: Sequence[Measured], best: Answer) -> bool:
     """Return whether both ends are most probably alike, before anything else is measured.
 
-    To be as sure of no step as of a step takes hundreds of runs: a step may be small.
+    To be as sure of no step as of a step can take hundreds of runs: a step may be small.
     """
     ends_only = all(run.version in (0, history.size - 1) for run in runs)
     return ends_only and best.kind is Kind.NO_STEP and best.kinds.no_step > 0.5
