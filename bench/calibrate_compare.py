@@ -14,7 +14,7 @@ import argparse
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,13 +28,13 @@ from scipy.stats import ttest_ind_from_stats
 from calibrate_quantiles import describe
 from latency_model import simulate_run
 from page_tables import write_tables
+from rates import rate
 from result_book import ResultBook, Row
 from whylate.compare.judge import compare
 from whylate.compare.model import Comparison, Question
 from whylate.compare.runs import Arm, Run
 from whylate.stats.comparison.run_statistics import STATISTICS, exact_value, statistic_of
 from whylate.stats.comparison.stopping import joint_e_value, look_levels
-from whylate.stats.limits import binomial_limits
 from whylate.stats.run.ordered import Ordered
 from whylate.stats.run.values import count_values
 
@@ -205,12 +205,6 @@ def make(
         for row in pool.map(partial(repetition, name), missing):
             book.add(name, row)
         notify(f"{name}: {time.monotonic() - began:.0f} s")
-
-
-def rate(events: Sequence[bool]) -> str:
-    """Write a rate with its 95 % limits (Clopper and Pearson)."""
-    low, high = binomial_limits(sum(events), len(events), 0.95)
-    return f"{np.mean(events):.3f} [{low:.3f}, {high:.3f}]"
 
 
 def tables(book: ResultBook, pool: Executor) -> list[str]:

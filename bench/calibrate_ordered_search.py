@@ -15,9 +15,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
-from collections.abc import Callable
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrate_compare import rate
+from in_turns import Job, run_in_turns
 from page_tables import write_tables
+from rates import rate
 from result_book import ResultBook, Row
 from simulated_histories import Case, Simulated, simulate_history
 from whylate.stats.ordered_search.answer import Answer, Kind
@@ -40,14 +41,17 @@ BY_RUNS = Costs(1, 0, 0.05)
 #: What a small board takes, seconds.
 BY_TIME = Costs(60, 30, 120)
 END_RUNS = 10
+#: Sizes of steps that are confirmed.
+CONFIRMED = (0.0, 1.0, 2.0)
+#: What was simulated with another method does not count.
+MODEL = 2
 
 
 @dataclass(frozen=True)
 class Part:
-    """A situation. less: so many times fewer repetitions, where one takes long."""
+    """A situation."""
 
     case: Case
-    less: int = 1
     end_runs: int = END_RUNS
     costs: Costs = BY_RUNS
     max_runs: int = 400
@@ -61,15 +65,19 @@ PARTS = {
     "d = 2, merges": Part(Case(2, merges=True)),
     "d = 2, merges, drift, unbuildable": Part(Case(2, drift=1 / 45, unbuildable=0.2, merges=True)),
     "d = 2, heavy-tailed runs": Part(Case(2, heavy=True)),
-    "d = 4": Part(Case(4), 2),
-    "two steps of 2": Part(Case(2, steps=2), 2, max_runs=200),
+    "d = 4": Part(Case(4)),
+    "two steps of 2": Part(Case(2, steps=2), max_runs=200),
     "no step": Part(Case(0, steps=0), max_runs=100),
-    "gradual, 4 in all": Part(Case(4, steps=0, gradual=True), 2, max_runs=100),
-    "d = 2, by time": Part(Case(2), 2, costs=BY_TIME),
-    "d = 1": Part(Case(1), 2),
-    "d = 1, drift of 1": Part(Case(1, drift=1 / 110), 4),
-    "d = 1, 20 % unbuildable": Part(Case(1, unbuildable=0.2), 4),
-    "d = 1, merges": Part(Case(1, merges=True), 4),
+    "gradual, 4 in all": Part(Case(4, steps=0, gradual=True), max_runs=100),
+    "d = 2, by time": Part(Case(2), costs=BY_TIME),
+    "d = 1": Part(Case(1)),
+    "d = 1, drift of 1": Part(Case(1, drift=1 / 110)),
+    "d = 1, 20 % unbuildable": Part(Case(1, unbuildable=0.2)),
+    "d = 1, merges": Part(Case(1, merges=True)),
+    "d = 2, wandering by 1 in 45 runs": Part(Case(2, wander=1 / 45)),
+    "d = 2, a jump of 1": Part(Case(2, jump=1, jump_before=65)),
+    "d = 1, wandering by 1 in 110 runs": Part(Case(1, wander=1 / 110)),
+    "d = 1, a jump of 1": Part(Case(1, jump=1, jump_before=150)),
 }
 
 
@@ -217,30 +225,23 @@ def confirm(d: float, seed: int) -> Row:
         runs.append(Measured(step, d * step + rng.normal()))
 
 
-def simulate(repetitions: int, only: str, folder: str, book: ResultBook, pool: Executor) -> None:
-    """Simulate what is not there yet."""
+def jobs(repetitions: int, only: str, folder: str) -> Iterator[Job]:
+    """Yield a repetition of every situation and method in turns."""
     searchers: dict[str, Callable[[Part, tuple[int, int]], Row]] = {
         "search": search,
         "git bisect": git_bisect,
     }
     if (Path(folder) / "git_bayesect.py").exists():
         searchers["git_bayesect"] = partial(bayesect, folder)
-    for place, (name, part) in enumerate(PARTS.items()):
-        if only not in name:
-            continue
-        for searcher, function in searchers.items():
-            if searcher != "search" and not part.case.steps:
-                continue
-            key = f"{searcher}: {name}"
-            wanted = range(len(book.rows(key)), repetitions // part.less)
-            seeds = [(100 + place, number) for number in wanted]
-            for row in pool.map(partial(function, part), seeds, chunksize=2):
-                book.add(key, row)
-            print(f"{key}: {len(book.rows(key))}", flush=True)
-    for d in (0.0, 1.0, 2.0):
-        key = f"confirm: {d:g}"
-        for number in range(len(book.rows(key)), repetitions):
-            book.add(key, confirm(d, number))
+    for number in range(repetitions):
+        for place, (name, part) in enumerate(PARTS.items()):
+            for searcher, function in searchers.items():
+                key = f"{searcher}: {name}"
+                if (searcher == "search" or part.case.steps) and re.search(only, key):
+                    yield Job(key, number, partial(function, part, (100 + place, number)))
+        for d in CONFIRMED:
+            if re.search(only, key := f"confirm: {d:g}"):
+                yield Job(key, number, partial(confirm, d, number))
 
 
 def tables(book: ResultBook) -> list[str]:
@@ -330,8 +331,10 @@ def _other_lines(book: ResultBook) -> list[str]:
 
 def _confirm_lines(book: ResultBook) -> list[str]:
     lines = [_header("culprit - parent", "repetitions", "confirmed", "pairs")]
-    for d in (0.0, 1.0, 2.0):
+    for d in CONFIRMED:
         rows = book.rows(f"confirm: {d:g}")
+        if not rows:
+            continue
         pairs = np.median([row["pairs"] for row in rows])
         confirmed = rate([row["confirmed"] for row in rows])
         lines.append(f"| {d:g} | {len(rows)} | {confirmed} | {pairs:.0f} |")
@@ -342,19 +345,21 @@ def main() -> None:
     """Simulate what is not there yet, and print; write the page where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=500)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--only", default="", help="situations with this in their name")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--for", dest="seconds", type=float, default=1e9, metavar="SECONDS",
+                        help="start no search after this time")  # fmt: skip
+    parser.add_argument("--only", default="", help="parts whose name this expression matches")
     parser.add_argument(
         "--bayesect", default="build/bench/git_bayesect", help="a folder that has git_bayesect"
     )
     parser.add_argument(
-        "--results", type=Path, default=Path("build/bench/calibrate_ordered_search.jsonl")
+        "--journal", type=Path, default=Path("build/bench/calibrate_ordered_search.jsonl")
     )
     parser.add_argument("--write", action="store_true", help="write calibration.md")
     options = parser.parse_args()
-    book = ResultBook(options.results, {"model": 1, "size": 1000})
-    with ProcessPoolExecutor(options.jobs) as pool:
-        simulate(options.repetitions, options.only, options.bayesect, book, pool)
+    book = ResultBook(options.journal, {"model": MODEL, "size": 1000})
+    parts = jobs(options.repetitions, options.only, options.bayesect)
+    run_in_turns(book, parts, options.processes, options.seconds)
     lines = tables(book)
     print("\n".join(lines))
     if options.write:

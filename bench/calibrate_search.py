@@ -1,6 +1,6 @@
 """Does the search among differences name what makes the gap, and only that, and in how many runs?
 
-`make bench-calibrate_search ARGS='--repetitions 100 --write'`
+`make bench-calibrate_search ARGS='--repetitions 500 --processes 2 --write'`
 
 Every repetition draws culprits among D differences, and simulates a bench that runs the hybrids
 that the search asks for, from the first run of an end to the answer. The noise of a run is
@@ -14,10 +14,10 @@ interrupted calibration goes on. With --write the table is written to calibratio
 from __future__ import annotations
 
 import argparse
+import os
 import re
-import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,8 +25,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrate_compare import rate
+from in_turns import Job, run_in_turns
 from page_tables import write_tables
+from rates import rate
 from result_book import ResultBook, Row
 from whylate.stats.search.machine import advance
 from whylate.stats.search.model import (
@@ -44,6 +45,8 @@ Bools = NDArray[np.bool_]
 
 #: One hybrid in so many does not run.
 UNTESTABLE = 0.05
+#: What was simulated with another method does not count.
+MODEL = 2
 BUDGET = 400
 #: Questions are asked so often by the other two.
 REPEATS = 3
@@ -295,17 +298,13 @@ METHODS: dict[str, Callable[[str, int], Row]] = {
 }
 
 
-def make(book: ResultBook, repetitions: int, only: str, seconds: float) -> None:
-    """Simulate what is missing, a repetition of every case in turns, until the time is over."""
-    ends = time.monotonic() + seconds
+def jobs(repetitions: int, only: str) -> Iterator[Job]:
+    """Yield a repetition of every case and method in turns."""
     for number in range(repetitions):
         for name in CASES:
             for method, simulate in METHODS.items():
-                part = f"{method}: {name}"
-                if re.search(only, name) and len(book.rows(part)) <= number:
-                    if time.monotonic() > ends:
-                        return
-                    book.add(part, simulate(name, len(book.rows(part))))
+                if re.search(only, f"{method}: {name}"):
+                    yield Job(f"{method}: {name}", number, partial(simulate, name, number))
 
 
 def table(book: ResultBook) -> list[str]:
@@ -345,14 +344,16 @@ def main() -> None:
     """Simulate and print; write the page where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=100)
-    parser.add_argument("--results", type=Path, default=Path("build/bench/calibrate_search.jsonl"))
-    parser.add_argument("--only", default="", help="situations whose name this expression matches")
-    parser.add_argument("--for", dest="seconds", type=float, default=1e9, metavar="SECONDS")
+    parser.add_argument("--journal", type=Path, default=Path("build/bench/calibrate_search.jsonl"))
+    parser.add_argument("--only", default="", help="parts whose name this expression matches")
+    parser.add_argument("--for", dest="seconds", type=float, default=1e9, metavar="SECONDS",
+                        help="start no search after this time")  # fmt: skip
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--write", action="store_true", help="write calibration.md")
     options = parser.parse_args()
-    stamp = {"cases": list(CASES), "untestable": UNTESTABLE, "budget": BUDGET}
-    book = ResultBook(options.results, stamp)
-    make(book, options.repetitions, options.only, options.seconds)
+    stamp = {"model": MODEL, "cases": list(CASES), "untestable": UNTESTABLE, "budget": BUDGET}
+    book = ResultBook(options.journal, stamp)
+    run_in_turns(book, jobs(options.repetitions, options.only), options.processes, options.seconds)
     lines = table(book)
     print("\n".join(lines))
     if options.write:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrate_compare import rate
+from rates import rate
 from whylate.stats.executions.classes import (
     CLASSES,
     SAMPLED_CLASSES,

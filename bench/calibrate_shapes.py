@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrate_compare import rate
 from latency_model import simulate_run
 from page_tables import write_tables
+from rates import rate
 from whylate.recording.reader import open_recording
 from whylate.stats.comparison.shapes import group_shapes
 from whylate.stats.run.in_time import rows_in_time

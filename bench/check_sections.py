@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrate_compare import rate
+from rates import rate
 from whylate.recording.reader import open_recording
 from whylate.recording.store.executions import Executions
 from whylate.stats.executions.parts import REST, TIMES, Times, find_classes

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrate_compare import rate
+from rates import rate
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "run")]

@@ -32,6 +32,10 @@ class ResultBook:
         """Return the rows of a part, in the order in which they came."""
         return self._rows[part]
 
+    def numbers(self, part: str) -> set[int]:
+        """Return the numbers of the repetitions of a part that are there."""
+        return {row["number"] for row in self._rows[part]}
+
     def add(self, part: str, row: Row) -> None:
         """Keep a row."""
         self._rows[part].append(row)

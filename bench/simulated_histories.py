@@ -22,7 +22,9 @@ class Case:
 
     step: in standard deviations of a run. steps: how many of them, 0 to 2. drift: per run.
     unbuildable: what part of the versions. heavy: the noise is Student's t with 4 degrees of
-    freedom, scaled to a standard deviation of 1. gradual: it rises by `step` evenly.
+    freedom, scaled to a standard deviation of 1. gradual: it rises by `step` evenly. wander: the
+    variance of a random walk per run. jump: by which all later runs differ, up or down, from a run
+    between the 20th and `jump_before`.
     """
 
     step: float
@@ -33,6 +35,13 @@ class Case:
     heavy: bool = False
     gradual: bool = False
     size: int = SIZE
+    wander: float = 0.0
+    jump: float = 0.0
+    jump_before: int = 100
+
+
+#: Runs for which there is a drift.
+_RUNS = 1000
 
 
 class Simulated:
@@ -48,6 +57,12 @@ class Simulated:
     ) -> None:
         self.history, self.culprits, self.builds = history, tuple(sorted(culprits)), builds
         self._case, self._rng = case, rng
+        self._drift = case.drift * np.arange(_RUNS)
+        if case.wander:
+            self._drift += np.cumsum(rng.normal(0, np.sqrt(case.wander), _RUNS))
+        if case.jump:
+            at = int(rng.integers(20, case.jump_before))
+            self._drift[at:] += case.jump * rng.choice([-1, 1])
 
     def measure(self, version: int, run: int) -> float:
         """Return the value of a run; run: how many were made before."""
@@ -57,7 +72,7 @@ class Simulated:
         if case.gradual:
             level = case.step * version / (self.history.size - 1)
         noise = self._rng.standard_t(4) / np.sqrt(2) if case.heavy else self._rng.normal()
-        return float(level + case.drift * run + noise)
+        return float(level + self._drift[run] + noise)
 
     def true_versions(self, versions: Collection[int]) -> bool:
         """Return whether one of these is a culprit."""
