@@ -20,9 +20,10 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import ndtr
 
-from calibrate_compare import ROWS, rate
+from calibrate_compare import ROWS
 from latency_model import simulate_run
 from page_tables import write_tables
+from rates import rate
 from result_book import ResultBook, Row
 from whylate.compare.extrapolation import extrapolate
 from whylate.recording.samples import CpuSamples

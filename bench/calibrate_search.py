@@ -62,7 +62,8 @@ class Case:
     """A situation. culprits: how many items. closed: how much of the gap they close.
 
     gap: in run-level standard deviations. hierarchy: packages of files of lines. parted: two other
-    items never run apart. boards: with offsets. drift: over 100 runs. answer: the right one.
+    items never run apart. boards: with offsets. drift: over 100 runs. modes: a run in four takes
+    2 standard deviations more than the others. answer: the right one.
     """
 
     culprits: int
@@ -73,6 +74,7 @@ class Case:
     parted: bool = False
     boards: int = 1
     drift: float = 0.0
+    modes: bool = False
     answer: type[Answer] = Culprits
 
 
@@ -89,6 +91,16 @@ def any_of(fast: Bools, _base: bool) -> float:
 def added(parts: Sequence[float], fast: Bools, _base: bool) -> float:
     """Each closes a part."""
     return float(np.dot(parts, fast))
+
+
+def mostly_each(fast: Bools, _base: bool) -> float:
+    """Each alone closes 60 %, both all: no form of the prior."""
+    return 0.6 * float(fast.any()) + 0.4 * float(fast.all())
+
+
+def one_with_either(fast: Bools, _base: bool) -> float:
+    """Close all with the first and one of the others."""
+    return float(fast[0] and fast[1:].any())
 
 
 def in_the_rest(_fast: Bools, base: bool) -> float:
@@ -134,6 +146,11 @@ CASES = {
     "two that add up in a hierarchy of 2,000": Case(
         2, partial(added, HALVES), items=2000, hierarchy=True
     ),
+    "two that add up, 70 + 30 %": Case(2, partial(added, (0.7, 0.3))),
+    "two, each 60 %, both all": Case(2, mostly_each),
+    "one with either of two": Case(3, one_with_either),
+    "a single culprit, noise of two modes": Case(1, all_of, modes=True),
+    "two that need each other, noise of two modes": Case(2, all_of, modes=True),
 }
 #: The bar: the right answer at least so often, in so many runs at the median.
 ASKED = {
@@ -176,6 +193,9 @@ class Bench:
         case = self._case
         self.runs += 1
         noise = self._rng.standard_t(3) / np.sqrt(3)
+        if case.modes:
+            # Its standard deviation is 1 too: 0.5 within a mode, and 2 * sqrt(3 / 16) between them.
+            noise = 0.5 * noise + 2 * (self._rng.random() < 0.25)
         is_end = in_force.all() == in_force.any() == base
         if not is_end and self._is_untestable(in_force, base):
             return None

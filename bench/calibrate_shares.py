@@ -18,9 +18,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrate_compare import compared, rate, whole_ns
+from calibrate_compare import compared, whole_ns
 from latency_model import simulate_run
 from page_tables import write_tables
+from rates import rate
 from whylate.stats.comparison.factorial import Effects, combinations_of, fit_effects
 from whylate.stats.comparison.preventable import LateTime, estimate_preventable_share
 from whylate.stats.comparison.run_statistics import STATISTICS

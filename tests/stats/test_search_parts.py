@@ -16,7 +16,7 @@ from whylate.stats.search.atoms import (
 )
 from whylate.stats.search.design import draw, information
 from whylate.stats.search.levels import AT_FAST, AT_SLOW, LEVELS, forms
-from whylate.stats.search.likelihood import complete, levels_of, pair_sums, setting_sums
+from whylate.stats.search.likelihood import complete, levels_of, setting_sums, sum_pairs
 from whylate.stats.search.model import Hybrid, Problem, Purpose, Run
 from whylate.stats.search.noise import Levels, log_t, refit
 from whylate.stats.search.robust_fit import fit_robust
@@ -69,8 +69,8 @@ def test_sums_in_settings_are_those_of_a_loop() -> None:
         for setting, sides in enumerate(product((0, 1), repeat=3)):
             rows = (fast[:, chosen] == np.array(sides)[::-1]).all(axis=1)
             np.testing.assert_allclose(sums[place, setting], table[rows].sum(axis=0), atol=1e-9)
-    pairs, of_pairs = pair_sums(fast, table)
-    np.testing.assert_allclose(of_pairs, setting_sums(fast, pairs, table), atol=1e-9)
+    by_pairs = setting_sums(fast, sets, table, sum_pairs(fast, table))
+    np.testing.assert_allclose(by_pairs, sums, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])

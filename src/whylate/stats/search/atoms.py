@@ -72,11 +72,13 @@ class Atoms:
 
     def fast_items(self, history: Sequence[Run]) -> Int64s:
         """Return how many items of each atom are on the fast side, shape (runs, atoms)."""
-        count = np.zeros((len(history), len(self)), np.int64)
-        if len(history):
-            rows = np.array([[*run.in_force, run.planned.fast_base] for run in history])
-            np.add.at(count.T, self.place, rows.T)
-        return count
+        if not history:
+            return np.zeros((0, len(self)), np.int64)
+        rows = np.array([run.in_force for run in history], np.float64)
+        base = np.array([run.planned.fast_base for run in history], np.float64)
+        count = np.column_stack([rows, base]) @ (self.place[:, None] == np.arange(len(self)))
+        whole: Int64s = count.astype(np.int64)
+        return whole
 
     def holding(self, items: Collection[int]) -> tuple[int, ...]:
         """Return the atoms that have any of these items, ascending."""

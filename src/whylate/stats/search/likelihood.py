@@ -6,40 +6,60 @@ each level, shape (sets, 2^k, levels). Of a setting's number, member i has the b
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import reduce
+
 import numpy as np
 
 from whylate.stats.arrays import Floats, Int64s
 from whylate.stats.search.levels import AT_FAST, AT_SLOW, FORMED, FREE, LEVELS, forms
 
 
-def setting_sums(fast: Floats, sets: Int64s, table: Floats) -> Floats:
+@dataclass(frozen=True)
+class PairSums:
+    """Sums of a table over all runs, over those with an atom fast, and over those with two.
+
+    total: shape (columns,). first: shape (atoms, columns). both: shape (atoms, atoms, columns).
+    """
+
+    total: Floats
+    first: Floats
+    both: Floats
+
+
+def sum_pairs(fast: Floats, table: Floats) -> PairSums:
+    """Return the sums of runs with one and two atoms fast; shapes as in setting_sums."""
+    both = np.stack([(fast.T * column) @ fast for column in table.T], axis=-1)
+    return PairSums(table.sum(axis=0), fast.T @ table, both)
+
+
+def setting_sums(
+    fast: Floats, sets: Int64s, table: Floats, pairs: PairSums | None = None
+) -> Floats:
     """Return the sums of a table in each setting of each set, shape (sets, 2^k, columns).
 
     fast: 1 where an atom is on the fast side, shape (runs, atoms). sets: shape (sets, k). table: of
-    each run, shape (runs, columns). First the sums over runs with all of a subset fast, which are
-    products of columns; then those of settings by inclusion and exclusion, member by member.
+    each run, shape (runs, columns). pairs: those of sum_pairs, where there are many sets. First
+    the sums over runs with all of a subset fast, which are products of columns; then those of
+    settings by inclusion and exclusion, member by member.
     """
     size = sets.shape[1]
-    product = np.ones((len(sets), 1, fast.shape[0]))
-    for member in range(size):
-        product = np.concatenate([product, product * fast.T[sets[:, member]][:, None, :]], axis=1)
-    flat = product.reshape(len(sets) * 2**size, len(table))
-    sums = (flat @ table).reshape(len(sets), 2**size, table.shape[1])
+    sums = np.empty((len(sets), 2**size, table.shape[1]))
+    for subset in range(2**size):
+        members = [member for member in range(size) if subset >> member & 1]
+        if not members:
+            sums[:, subset] = table.sum(axis=0)
+        elif pairs is not None and len(members) == 1:
+            sums[:, subset] = pairs.first[sets[:, members[0]]]
+        elif pairs is not None and len(members) == 2:
+            sums[:, subset] = pairs.both[sets[:, members[0]], sets[:, members[1]]]
+        else:
+            columns = [fast.T[sets[:, member]] for member in members]
+            sums[:, subset] = reduce(np.multiply, columns) @ table
     for member in range(size):
         shaped = sums.reshape(len(sets), 2 ** (size - 1 - member), 2, 2**member, -1)
         shaped[:, :, 0] -= shaped[:, :, 1]
     return sums
-
-
-def pair_sums(fast: Floats, table: Floats) -> tuple[Int64s, Floats]:
-    """Return all pairs and their sums: the same for them, from products of matrices."""
-    first, second = np.triu_indices(fast.shape[1], 1)
-    both = np.stack([(fast.T * column) @ fast for column in table.T], axis=-1)[first, second]
-    on, total = fast.T @ table, table.sum(axis=0)
-    first_alone, second_alone = on[first] - both, on[second] - both
-    neither = total - first_alone - second_alone - both
-    sums = np.stack([neither, first_alone, second_alone, both], axis=1)
-    return np.column_stack([first, second]), sums
 
 
 def formed(sums: Floats) -> Floats:

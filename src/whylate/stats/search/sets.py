@@ -25,8 +25,8 @@ from whylate.stats.search.likelihood import (
     formed,
     levels_of,
     log_sum,
-    pair_sums,
     setting_sums,
+    sum_pairs,
 )
 from whylate.stats.search.noise import Levels, log_t, refit
 
@@ -103,23 +103,24 @@ def _rank(fast: Floats, pure: Floats, share: Floats) -> list[_Ranked]:
         )
     table = np.column_stack([pure, mixed])
 
-    def ranked(sets: Int64s, sums: Floats) -> _Ranked:
+    atoms, pairs = fast.shape[1], sum_pairs(fast, table)
+
+    def rank(sets: Int64s) -> _Ranked:
+        sums = setting_sums(fast, sets, table, pairs)
         prior = _prior(sets, share)
         parts = log_sum(sums[:, :, len(LEVELS) :]).sum(axis=1)
         parts -= sums.shape[1] * np.log(len(_PARTS))
         return _Ranked(sets, formed(sums[:, :, : len(LEVELS)]) + prior, parts + prior)
 
-    atoms = fast.shape[1]
-    singles = np.arange(atoms)[:, None]
-    sizes = [ranked(singles, setting_sums(fast, singles, table))]
+    sizes = [rank(np.arange(atoms)[:, None])]
     if atoms > 1:
-        sizes.append(ranked(*pair_sums(fast, table)))
+        sizes.append(rank(np.column_stack(np.triu_indices(atoms, 1)).astype(np.int64)))
     for size in range(3, min(MOST_ATOMS, atoms) + 1):
         top = max(float(each.whole.max()) for each in sizes)
         if size > 3 and float(sizes[-1].whole.max()) < top - _NEAR:
             break
         grown = _grow(sizes[-1].best(_GROWN[size - 1], _GROWN[size - 1]), atoms)
-        sizes.append(ranked(grown, setting_sums(fast, grown, table)))
+        sizes.append(rank(grown))
     return sizes
 
 
