@@ -25,8 +25,9 @@ from whylate.stats.ordered_search.regression import (
 
 #: Prior probabilities of the kinds of answers.
 NO_STEP, ONE_STEP, TWO_STEPS, GRADUAL = 0.15, 0.77, 0.06, 0.02
-#: Two steps beside a jump are weighed where the jump is within so many nats of the best drift.
-_UNLIKELY = 4.0
+#: Two steps are weighed with the drifts and the scales that make one step within so many nats of
+#: the most probable: with the others they have no weight.
+_UNLIKELY = 6.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,26 +157,29 @@ def _weigh(
             single[row, column] = of_cell + log_single + step.log_likelihood[:count]
             gradual[row, column] = of_cell + np.log(GRADUAL) + step.log_likelihood[count]
             cells[row, column] = sums, step
-    of_drift = np.maximum(single.max(axis=(1, 2)), np.maximum(none, gradual.max(axis=1)))
-    pairs = np.full((len(DRIFTS), len(SCALES), count, count), -np.inf)
-    two = {}
+    best_single = single.max(axis=2)
+    pairs: dict[tuple[int, int], Floats] = {}
+    two: dict[tuple[int, int], Fitted] = {}
     for (row, column), (sums, _) in cells.items():
-        drift, drift_prior = DRIFTS[row]
-        scale, scale_prior = SCALES[column]
-        if not drift.jump or of_drift[row] > of_drift.max() - _UNLIKELY:
+        (_, drift_prior), (scale, scale_prior) = DRIFTS[row], SCALES[column]
+        if best_single[row, column] > best_single.max() - _UNLIKELY:
             steps = two[row, column] = fit_pairs(sums, scale, n)
             of_cell = np.log(drift_prior * scale_prior)
             pairs[row, column] = of_cell + log_pairs + steps.log_likelihood[:count, :count]
-    highest = max(part.max() for part in (none, gradual, single, pairs))
-    none, gradual, single, pairs = (np.exp(x - highest) for x in (none, gradual, single, pairs))
-    of_cells = single.sum(axis=2) + pairs.sum(axis=(2, 3))
+    highest = max(part.max() for part in (none, gradual, single, *pairs.values()))
+    none, gradual, single = (np.exp(part - highest) for part in (none, gradual, single))
+    of_cells, of_pairs = single.sum(axis=2), np.zeros((count, count))
+    for cell, log in pairs.items():
+        weight = np.exp(log - highest)
+        of_pairs += weight
+        of_cells[cell] += weight.sum()
     best = np.unravel_index(int(np.argmax(of_cells)), of_cells.shape)
     row, column = int(best[0]), int(best[1])
     sums, step = cells[row, column]
     steps = two.get((row, column)) or fit_pairs(sums, SCALES[column][0], n)
     everything = none.sum() + gradual.sum() + of_cells.sum()
     probability = single.sum(axis=(0, 1)) / everything
-    of_pairs = pairs.sum(axis=(0, 1)) / everything
+    of_pairs /= everything
     return Posterior(
         runs=n,
         no_step=float(none.sum() / everything),
