@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from simulated_histories import Case, Simulated, simulate_history
+from whylate.stats.ordered_search import posterior
 from whylate.stats.ordered_search.answer import Answer, Kind
+from whylate.stats.ordered_search.drift import Drift
 from whylate.stats.ordered_search.events import (
     Costs,
     Event,
@@ -16,6 +18,7 @@ from whylate.stats.ordered_search.events import (
     Unbuildable,
 )
 from whylate.stats.ordered_search.history import History
+from whylate.stats.ordered_search.posterior import infer
 from whylate.stats.ordered_search.search import Run, next_step
 
 BY_RUNS = Costs(1, 0, 0.05)
@@ -86,28 +89,38 @@ def test_ends_that_are_alike_have_no_step() -> None:
     assert all(answer.probability > 0.5 for answer in alike)
 
 
-def test_a_small_step_is_not_taken_for_none() -> None:
-    results = searches(Case(1, size=60), 12, max_runs=200)
-    # After 20 runs of each end one in fourteen looks as if there were none.
-    assert all(answer.kind is not Kind.NO_STEP for answer, *_ in results)
-    assert sum(world.true_statement(answer) for answer, world, _ in results) >= 10
+def test_ends_that_look_alike_are_measured_longer() -> None:
+    spread = np.tile([-1.2, -1.2, 1.2, 1.2, 0.36, 0.36, -0.36, -0.36], 10)
+    pairs = [Measured(end, 0.1 * end + off) for off, end in zip(spread, [0, 3] * 40, strict=True)]
+    soon = next_step(History(4), pairs[:40], Settings())
+    assert isinstance(soon, Run)
+    assert soon.best is not None
+    assert soon.best.kind is Kind.NO_STEP
+    assert soon.version in {0, 3}
+    alike = [Measured(run.version, run.value - 0.1 * run.version) for run in pairs]
+    late = next_step(History(4), alike, Settings())
+    assert isinstance(late, Answer)
+    assert late.kind is Kind.NO_STEP
 
 
-@pytest.mark.parametrize("jump", [0.0, 1.0])
-def test_drift_of_the_size_of_the_step_does_not_name_another(jump: float) -> None:
-    right = []
-    for seed in range(8):
-        world = simulate_history(
-            Case(1, size=60, drift=0.0 if jump else 1 / 80), np.random.default_rng([8, seed])
-        )
-        events: list[Event] = []
-        settings = Settings(costs=BY_RUNS, seed=seed)
-        while isinstance(step := next_step(world.history, events, settings), Run):
-            runs = len(events)
-            value = world.measure(step.version, runs) + jump * (runs > 50)
-            events.append(Measured(step.version, value))
-        right.append(world.true_statement(step))
-    assert sum(right) >= 6
+def test_a_jump_in_time_is_not_taken_for_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The step is in 30. When 20 is measured first, all runs have become slower by the same.
+    versions = [0, 39] * 12 + [20, 20, 20, 20, 0, 20, 20, 20, 20, 39] * 2
+
+    def mass_before() -> float:
+        masses = []
+        for seed in range(10):
+            noise = 0.7 * np.random.default_rng(seed).normal(size=len(versions))
+            events = [
+                Measured(version, (version >= 30) + (run >= 24) + noise[run])
+                for run, version in enumerate(versions)
+            ]
+            masses.append(infer(History(40), events).steps()[:21].sum())
+        return float(np.mean(masses))
+
+    assert mass_before() < 0.65
+    monkeypatch.setattr(posterior, "DRIFTS", ((Drift(), 1.0),))
+    assert mass_before() > 0.75
 
 
 def test_a_gradual_change_is_no_step() -> None:

@@ -25,9 +25,9 @@ from whylate.stats.ordered_search.regression import (
 
 #: Prior probabilities of the kinds of answers.
 NO_STEP, ONE_STEP, TWO_STEPS, GRADUAL = 0.15, 0.77, 0.06, 0.02
-#: Two steps are weighed with the drifts and the scales that make one step within so many nats of
-#: the most probable: with the others they have no weight.
-_UNLIKELY = 6.0
+#: Two steps beside a jump are weighed where the jump is within so many nats of the best drift. With
+#: the other drifts they always are: where there are two steps, fits of one say little of the drift.
+_UNLIKELY = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +157,12 @@ def _weigh(
             single[row, column] = of_cell + log_single + step.log_likelihood[:count]
             gradual[row, column] = of_cell + np.log(GRADUAL) + step.log_likelihood[count]
             cells[row, column] = sums, step
-    best_single = single.max(axis=2)
+    of_drift = np.maximum(single.max(axis=(1, 2)), np.maximum(none, gradual.max(axis=1)))
     pairs: dict[tuple[int, int], Floats] = {}
     two: dict[tuple[int, int], Fitted] = {}
     for (row, column), (sums, _) in cells.items():
-        (_, drift_prior), (scale, scale_prior) = DRIFTS[row], SCALES[column]
-        if best_single[row, column] > best_single.max() - _UNLIKELY:
+        (drift, drift_prior), (scale, scale_prior) = DRIFTS[row], SCALES[column]
+        if not drift.jump or of_drift[row] > of_drift.max() - _UNLIKELY:
             steps = two[row, column] = fit_pairs(sums, scale, n)
             of_cell = np.log(drift_prior * scale_prior)
             pairs[row, column] = of_cell + log_pairs + steps.log_likelihood[:count, :count]
