@@ -290,7 +290,10 @@ def _row(line: bytes) -> tuple[str, int, Entry]:
         kind = TYPES.get(stat.S_IFMT(mode))
         if start or end != b"\n" or not name or kind is None:
             raise ValueError
-        entry = Entry(kind, stat.S_IMODE(mode), int(uid), int(gid), int(size or b"0"))
+        entry = Entry(
+            kind, stat.S_IMODE(mode), int(uid), int(gid), int(size or b"0"),
+            block=stat.S_ISBLK(mode),
+        )  # fmt: skip
     except ValueError:
         raise _OutOfStepError(f"a directory has a row {line[:60]!r}") from None
     if kind not in ("file", "link"):

@@ -127,7 +127,7 @@ def _entry(
         kind = _TYPES.get(member.type, "file")
         device = (member.devmajor, member.devminor) if kind == "device" else (0, 0)
         target = member.linkname if kind == "link" else ""
-        return bare._replace(type=kind, target=target, device=device)
+        return bare._replace(type=kind, target=target, device=device, block=member.isblk())
     content = archive.extractfile(member) if member.size <= MAX_FILE else None
     if content is None:
         collected.leave("too large")

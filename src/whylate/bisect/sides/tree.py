@@ -49,7 +49,7 @@ class Entry(NamedTuple):
     """One name in a tree.
 
     digest: the SHA-256 of a file's content; None if it was not read. target: of a link, "" of
-    others. device: numbers of a device, (0, 0) of others.
+    others. device: numbers of a device, (0, 0) of others; block: it is a block device.
     """
 
     type: Type
@@ -60,6 +60,7 @@ class Entry(NamedTuple):
     digest: bytes | None = None
     target: str = ""
     device: tuple[int, int] = (0, 0)
+    block: bool = False
 
 
 @dataclass(frozen=True)
