@@ -7,6 +7,7 @@ Fetched packages are reused until an update is requested.
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import tarfile
@@ -19,17 +20,22 @@ from whylate.lab.description import LabError
 
 #: Long enough for a slow mirror, short enough not to look like a hang.
 FETCH_S = 900
+#: The suite of the system's own release with newer packages.
+BACKPORTS = "backports"
 
 
 class Packages:
     """The packages of one architecture in a private directory.
 
-    backports: only those of the release's backports.
+    suite: only those of another suite on the system's mirrors: BACKPORTS of the system's release,
+    or the name of a release. None: what the system itself would install.
     """
 
-    def __init__(self, directory: Path, arch: str, *, backports: bool = False) -> None:
-        self._directory = directory / (f"{arch}-backports" if backports else arch)
-        self._backports = backports
+    def __init__(self, directory: Path, arch: str, suite: str | None = None) -> None:
+        if suite is not None and suite == system_release():
+            suite = None
+        self._directory = directory / (arch if suite is None else f"{arch}-{suite}")
+        self._suite = suite
         self._arch = arch
         self._updated = False
 
@@ -87,22 +93,23 @@ class Packages:
         for part in ("lists/partial", "cache/archives/partial", "debs"):
             (self._directory / part).mkdir(parents=True, exist_ok=True)
         (self._directory / "status").touch()
-        if self._backports:
-            self._write_sources()
+        if self._suite is not None:
+            self._write_sources(self._suite)
         # A missing index (on a mirror during its sync) may not be the one that is needed.
         self._run("apt-get", "-qq", "update", check=False)
         self._updated = True
 
-    def _write_sources(self) -> None:
-        """Write a list of sources: the backports on the mirrors that the system itself uses."""
+    def _write_sources(self, suite: str) -> None:
+        """Write a list of sources: the suite on the mirrors that the system itself uses."""
         mirrors = set()
         for line in _system_targets().splitlines():
             site, codename, component, key = (line.split("|") + [""] * 4)[:4]
             if component == "main" and codename and "-" not in codename:
                 option = f"[signed-by={key}] " if key.startswith("/") else ""
-                mirrors.add(f"deb {option}{site} {codename}-backports main")
+                named = f"{codename}-{suite}" if suite == BACKPORTS else suite
+                mirrors.add(f"deb {option}{site} {named} main")
         if not mirrors:
-            raise LabError("apt names no mirror of Debian here that could have backports")
+            raise LabError(f"apt names no mirror of Debian here that could have {suite}")
         (self._directory / "sources.list").write_text("\n".join(sorted(mirrors)) + "\n")
 
     def _run(self, program: str, *words: str, cwd: Path | None = None, check: bool = True) -> str:
@@ -117,7 +124,7 @@ class Packages:
             "Acquire::Retries": "3",
             "Debug::NoLocking": "1",
         }
-        if self._backports:
+        if self._suite is not None:
             options |= {
                 "Dir::Etc::sourcelist": here / "sources.list",
                 "Dir::Etc::sourceparts": "/nonexistent",
@@ -145,6 +152,14 @@ class Packages:
                 "(does /etc/apt/sources.list name a mirror that has this architecture?)"
             )
         return done.stdout
+
+
+def system_release() -> str:
+    """Return the name of this system's release; "" where it has none."""
+    try:
+        return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    except OSError:
+        return ""
 
 
 def _system_targets() -> str:

@@ -62,7 +62,9 @@ class Attempts:
         """Return the job of a run with these knobs."""
         return Job(
             run.board,
-            lambda: self._open(opened_name(run.board, applied), applied.kernel_args),
+            lambda: self._cards.opened(
+                self._open(opened_name(run.board, applied), applied.kernel_args), applied.image
+            ),
             _run_plan(self._plan, applied, run),
             directory,
             observer,

@@ -13,7 +13,6 @@ from typing import IO
 
 from whylate.bisect.sides.errors import SideError
 from whylate.bisect.sides.tree import (
-    MAX_DEPTH,
     MAX_ENTRIES,
     MAX_FILE,
     TYPES,
@@ -22,6 +21,7 @@ from whylate.bisect.sides.tree import (
     Tree,
     chunks_of,
 )
+from whylate.tarballs import MAX_DEPTH
 
 #: Mount points of the running system, whose content belongs to no image.
 _RUNNING = frozenset({"proc", "sys", "dev", "run", "tmp"})

@@ -23,7 +23,6 @@ from typing import IO
 from whylate.bisect.sides.errors import SideError
 from whylate.bisect.sides.tree import (
     CHUNK,
-    MAX_DEPTH,
     MAX_ENTRIES,
     MAX_FILE,
     MAX_TOTAL,
@@ -34,6 +33,7 @@ from whylate.bisect.sides.tree import (
     Type,
     chunks_of,
 )
+from whylate.tarballs import MAX_DEPTH
 
 #: Where the magic number of the superblock is (Linux: fs/ext4/ext4.h).
 MAGIC_AT, MAGIC = 1024 + 56, b"\x53\xef"

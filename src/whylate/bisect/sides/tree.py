@@ -33,7 +33,6 @@ MAX_TOTAL = 64 << 30
 #: Contents that are kept in memory: of one file, and of all.
 MAX_KEPT = 16 << 20
 MAX_ALL_KEPT = 256 << 20
-MAX_DEPTH = 256
 CHUNK = 1 << 18
 
 #: Files whose content tells what a root has. A link among them is followed by nobody.
