@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from hybrid_roots import hybrid_of, members_of, roots_of, write_members
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from hybrid_roots import hybrid_of, members_of, roots_of, write_members
 from whylate.bisect.images.errors import HybridError
 
 _NAME = st.sampled_from(["a", "b", "c.conf", "d", "\udce9", "boot", "lib", "x" * 110])

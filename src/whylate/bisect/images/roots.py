@@ -137,9 +137,12 @@ class Roots:
             return False
         ids: set[str | None] = set() if rule.text is None else set(rule.text.ids)
         first, second = rule.entries
-        if first is None or second is None or not (rule.aspects or ids):
-            ids.add(rule.whole)
-        elif rule.names[0] != rule.names[1]:
+        if (
+            first is None
+            or second is None
+            or not (rule.aspects or ids)
+            or rule.names[0] != rule.names[1]
+        ):
             ids.add(rule.whole)
         ids |= {identity for aspect, identity in rule.aspects.items()
                 if aspect != "content" or rule.text is None}  # fmt: skip

@@ -13,3 +13,13 @@ output_option = option_under(Heading.OUTPUT)(
     "-o", "--output", type=NewPath(), metavar="DIR",
     help="The bisection's directory; resume the one that is there.  [default: bisections/TIME]",
 )  # fmt: skip
+margin_option = option_under(Heading.WHAT)(
+    "--margin", type=float, default=0.3, show_default=True, metavar="PART",
+    help="What is nearer to a side than this part of the gap behaves like it.",
+)  # fmt: skip
+runs_option = option_under(Heading.LENGTH)(
+    "--runs", type=int, default=256, show_default=True, metavar="N", help="At most N runs."
+)
+junit_option = option_under(Heading.OUTPUT)(
+    "--junit", type=NewPath(), metavar="FILE", help="Write JUnit XML too."
+)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from whylate.bisect.settings.model import BisectPlan, MadeRun
+from whylate.bisect.sets.model import MadeRun, Sets
 from whylate.cli.live import LiveView
 from whylate.compare.words import amount_text
 from whylate.quantities import format_seconds_up
@@ -26,9 +26,10 @@ _SHOWN = 6
 class BisectView(LiveView):
     """Shows a bisection on stderr: live lines on a terminal, a line for each made elsewhere."""
 
-    def __init__(self, plan: BisectPlan) -> None:
+    def __init__(self, sets: Sets) -> None:
         super().__init__()
-        self._plan = plan
+        self._sets = sets
+        self._plan = sets.plan
         self._lock = threading.Lock()
         self._now: dict[str, str] = {}
         self._last: list[str] = []
@@ -44,7 +45,7 @@ class BisectView(LiveView):
         """Show that a made begins."""
         chosen, count = int(hybrid.in_force.sum()), len(hybrid.in_force)
         what = {0: self._plan.first.name, count: self._plan.second.name}.get(
-            chosen, f"{chosen} of {count} settings of {self._plan.second.name}"
+            chosen, f"{chosen} of {count} {self._sets.nouns.plural} of {self._plan.second.name}"
         )
         text = f"{board}: run {number} of at most {self._plan.runs}, {hybrid.purpose}, {what}"
         with self._lock:

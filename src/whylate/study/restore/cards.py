@@ -50,7 +50,7 @@ class Cards:
 
     def __init__(self, directory: Path, plan: StudyPlan) -> None:
         self._directory = directory / CARDS
-        self._sums = plan.image_sha256
+        self._sums = dict(plan.image_sha256)
         self._base = plan.variants[0].knobs.get(IMAGE, "")
         self._on: dict[str, str] = {}
 
@@ -61,6 +61,10 @@ class Cards:
         alike. Raises BoardError, and RequestError where that cannot be.
         """
         return partial(self._boot, name, image) if image else boot
+
+    def know(self, image: str, sha256: str) -> None:
+        """Take the hash of an image that was made while the plan is carried out."""
+        self._sums[image] = sha256
 
     def opened(self, board: Board, image: str) -> Board:
         """Return a board just opened; a virtual one boots the image, a root, from now on."""

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from whylate.bisect.settings.model import BisectPlan, MadeRun
+from whylate.bisect.sets.model import MadeRun, Sets
 from whylate.stats.search.model import (
     Answer,
     Confirmation,
@@ -24,7 +24,7 @@ from whylate.stats.search.model import (
 NAMES: dict[type, str] = {
     Culprits: "culprits",
     ExplainsPart: "explains part",
-    NotAmong: "not among the settings",
+    NotAmong: "not among the",
     NoGap: "no gap",
     GapTooSmall: "gap too small",
     Undecided: "undecided",
@@ -32,7 +32,7 @@ NAMES: dict[type, str] = {
 
 
 def document(
-    plan: BisectPlan, runs: Sequence[MadeRun], answer: Answer | None, directory: Path
+    sets: Sets, runs: Sequence[MadeRun], answer: Answer | None, directory: Path
 ) -> dict[str, Any]:
     """Return the plan in short, the answer with its evidence, and every made.
 
@@ -41,19 +41,26 @@ def document(
     """
     return {
         "directory": str(directory),
-        "first": plan.first.name,
-        "second": plan.second.name,
-        "statistic": plan.statistic,
-        "settings": [
-            {"knob": item.knob, "first": item.first, "second": item.second} for item in plan.items
+        "first": sets.plan.first.name,
+        "second": sets.plan.second.name,
+        "statistic": sets.plan.statistic,
+        sets.nouns.plural: [
+            {sets.nouns.unit: item.name, "first": item.first, "second": item.second}
+            for item in sets.items
         ],
-        "answer": None if answer is None else NAMES[type(answer)],
-        **_evidence(plan, answer),
+        "answer": None if answer is None else answer_name(sets, answer),
+        **_evidence(sets, answer),
         "runs": list(runs),
     }
 
 
-def _evidence(plan: BisectPlan, answer: Answer | None) -> dict[str, Any]:
+def answer_name(sets: Sets, answer: Answer) -> str:
+    """Return how an answer is called."""
+    name = NAMES[type(answer)]
+    return f"{name} {sets.nouns.plural}" if isinstance(answer, NotAmong) else name
+
+
+def _evidence(sets: Sets, answer: Answer | None) -> dict[str, Any]:
     if answer is None:
         return {}
     evidence: dict[str, Any] = {}
@@ -63,7 +70,7 @@ def _evidence(plan: BisectPlan, answer: Answer | None) -> dict[str, Any]:
             "runs": answer.gap.runs,
         }
     if isinstance(answer, Culprits | ExplainsPart):
-        evidence["culprits"] = [_effect(plan, effect) for effect in answer.effects]
+        evidence["culprits"] = [_effect(sets, effect) for effect in answer.effects]
     if isinstance(answer, ExplainsPart):
         evidence["share"] = asdict(answer.share)
     if isinstance(answer, Culprits | ExplainsPart | NotAmong):
@@ -73,15 +80,16 @@ def _evidence(plan: BisectPlan, answer: Answer | None) -> dict[str, Any]:
     if isinstance(answer, Undecided):
         evidence["reason"] = answer.reason
         evidence["candidates"] = [
-            {"knobs": [plan.items[item].knob for item in candidate.items if item < len(plan.items)],
+            {f"{sets.nouns.unit}s": [sets.items[item].name for item in candidate.items
+                                     if item < len(sets.items)],
              "probability": candidate.probability}
             for candidate in answer.candidates
         ]  # fmt: skip
     return evidence
 
 
-def _effect(plan: BisectPlan, effect: Effect) -> dict[str, Any]:
-    return {"knob": plan.items[effect.item].knob, "share": asdict(effect.share)}
+def _effect(sets: Sets, effect: Effect) -> dict[str, Any]:
+    return {sets.nouns.unit: sets.items[effect.item].name, "share": asdict(effect.share)}
 
 
 def _confirmation(confirmation: Confirmation) -> dict[str, Any]:

@@ -13,23 +13,27 @@ from typing import Protocol
 import numpy as np
 
 from whylate.bisect.outcome import NoOutcomeError, outcome_of
-from whylate.bisect.settings.hybrid import chosen_names, history_of, knobs_of, problem_of
-from whylate.bisect.settings.journal import BisectJournal, recording_path
-from whylate.bisect.settings.model import BisectPlan, MadeRun
+from whylate.bisect.sets.history import chosen_keys, history_of
+from whylate.bisect.sets.journal import UNTESTABLE, P, SetsJournal, recording_path
+from whylate.bisect.sets.model import MadeRun
+from whylate.bisect.sets.way import Brought, Way
+from whylate.boards.board import Board, BoardError
+from whylate.files import read_end
 from whylate.recording.errors import RecordingError
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import Applied, apply_knobs
 from whylate.run.progress import Observer
 from whylate.run.several import Job
+from whylate.stats.arrays import Bools
 from whylate.stats.search.machine import advance
 from whylate.stats.search.model import Answer, Hybrid, Purpose
 from whylate.study.attempt import Attempts, Open, why_not
 from whylate.study.carry_out import ATTEMPTS, PAUSE_S
-from whylate.study.check import check_knobs
 from whylate.study.model import PlannedRun
 
 #: Attempts at a hybrid: one that fails each time is untestable. A variant has as many as a study.
 _HYBRID_ATTEMPTS = 2
+#: Bytes of a console's log that are kept.
+_MOST_OF_A_LOG = 256 << 10
 #: So many hybrids in sequence that failed on a board may mean that the board is broken.
 _MOST_FAILED = 3
 
@@ -69,25 +73,27 @@ class _Outcome:
     unit: str = "ns"
     reason: str = ""
     is_final: bool = False
+    in_force: Bools | None = None
+    log: str = ""
 
 
 class LostBoardError(Exception):
     """A board on which nothing runs any more; says why."""
 
 
-def bisect_settings(
-    journal: BisectJournal,
-    plan: BisectPlan,
+def bisect_sets(
+    journal: SetsJournal[P],
+    way: Way,
     open_board: Open,
     observer: BisectObserver,
     stopped: Callable[[], bool],
 ) -> Result:
     """Make runs until the search has an answer, or stopped() returns true.
 
-    Raises RequestError for a knob of a variant that is unknown or has no effect, RecordingError,
+    Raises RequestError for what a side cannot be run with, RecordingError,
     and DiskError. The boards are left with all knobs restored.
     """
-    return _Bisection(journal, plan, open_board, observer, stopped).carry_out()
+    return _Bisection(journal, way, open_board, observer, stopped).carry_out()
 
 
 class _Bisection:
@@ -95,20 +101,20 @@ class _Bisection:
 
     def __init__(
         self,
-        journal: BisectJournal,
-        plan: BisectPlan,
+        journal: SetsJournal[P],
+        way: Way,
         open_board: Open,
         observer: BisectObserver,
         stopped: Callable[[], bool],
     ) -> None:
         self._journal = journal
-        self._plan = plan
+        self._way = way
+        self._sets = way.sets
+        self._plan = way.sets.plan
         self._observer = observer
         self._stopped = stopped
-        check_knobs(plan.study)
-        self._problem = problem_of(plan)
-        self._ends = [self._apply(variant.knobs) for variant in plan.study.variants]
-        self._attempts = Attempts(journal.directory, plan.study, open_board, stopped)
+        self._problem = way.problem
+        self._attempts = Attempts(journal.directory, self._plan.study, open_board, stopped)
         self._began = time.monotonic()
         self._warm: set[str] = set()
         self._lock = threading.Lock()
@@ -123,10 +129,11 @@ class _Bisection:
                 with contextlib.suppress(LostBoardError):
                     self._put_back(board)
             while self._boards() and not self._must_stop():
-                step = advance(self._problem, history_of(self._plan, self._journal.lines))
+                step = advance(self._problem, history_of(self._sets, self._journal.lines))
                 if not isinstance(step, tuple):
                     self.result.answer = step
                     break
+                self._way.expect(step)
                 self._make(step)
         finally:
             for board in self._plan.study.boards:
@@ -185,44 +192,30 @@ class _Bisection:
         if errors:
             raise errors[0]
 
-    def _apply(self, knobs: dict[str, str]) -> Applied:
-        return apply_knobs(self._plan.study.request, knobs, self._plan.study.knobs)
-
     def _make_run(self, hybrid: Hybrid) -> None:
         """Make a run until it counts; a hybrid that never does is untestable."""
         with self._lock:
             self._number += 1
             number = self._number
         board = self._plan.study.boards[hybrid.board]
-        load = self._plan.study.loads[0].name
-        run = PlannedRun(board, load, f"run-{number}", number)
-        applied = self._apply(knobs_of(self._plan, hybrid.in_force))
-        observer = self._observer.observer(board)
-        if self._plan.study.warm_up_ns and board not in self._warm:
-            self._attempts.warm_up(run, applied, observer)
-        self._warm.add(board)
         self._observer.run_begins(number, board, hybrid)
         started, began = datetime.now(UTC), time.monotonic()
-        directory = self._journal.directory / recording_path(number)
         is_end = hybrid.purpose is Purpose.END
-        outcome = _Outcome(None)
-        for attempt in range(ATTEMPTS if is_end else _HYBRID_ATTEMPTS):
-            if attempt:
-                time.sleep(PAUSE_S)
-            job = self._attempts.job(run, applied, directory, observer)
-            outcome = self._attempt(applied, job, is_end=is_end)
-            if self._stopped():
-                return  # the run is made again when the bisection is resumed
-            self._put_back(board)
-            if outcome.value is not None or outcome.is_final:
-                break
+        try:
+            with self._way.bring(hybrid) as brought:
+                outcome = self._attempt_all(brought, hybrid, number, board)
+        except NoOutcomeError as error:
+            outcome = _Outcome(None, reason=str(error), is_final=True)
+        if self._stopped():
+            return  # the run is made again when the bisection is resumed
         if outcome.value is None and is_end:
             self._lose(board, f"a run of {self._end_name(hybrid)} failed: {outcome.reason}")
+        in_force = hybrid.in_force if outcome.in_force is None else outcome.in_force
         made = MadeRun(
             number=number,
             board=board,
-            planned=chosen_names(self._plan, hybrid.in_force),
-            in_force=chosen_names(self._plan, hybrid.in_force),
+            planned=chosen_keys(self._sets, hybrid.in_force),
+            in_force=chosen_keys(self._sets, in_force),
             base="second" if hybrid.fast_base else "first",
             purpose=hybrid.purpose.value,
             target=list(hybrid.target),
@@ -231,6 +224,7 @@ class _Bisection:
             unit=outcome.unit,
             untestable=outcome.reason[:400],
             recording=recording_path(number) if outcome.value is not None else "",
+            log=outcome.log,
             started=started.isoformat(timespec="milliseconds"),
             took_s=round(time.monotonic() - began, 3),
         )
@@ -238,22 +232,74 @@ class _Bisection:
         self._observer.run_ends(made)
         self._check_board(board)
 
-    def _attempt(self, applied: Applied, job: Job, *, is_end: bool) -> _Outcome:
-        """Make a run once; raises RequestError where a variant itself cannot be run."""
+    def _attempt_all(self, brought: Brought, hybrid: Hybrid, number: int, board: str) -> _Outcome:
+        """Attempt a run until it counts, or may not be attempted any more."""
+        is_end = hybrid.purpose is Purpose.END
+        load = self._plan.study.loads[0].name
+        run = PlannedRun(board, load, f"run-{number}", number)
+        applied, observer = brought.applied, self._observer.observer(board)
+        if brought.sha256:
+            self._attempts.know_image(applied.image, brought.sha256)
+        if self._plan.study.warm_up_ns and board not in self._warm:
+            self._attempts.warm_up(run, applied, observer)
+        self._warm.add(board)
+        outcome = _Outcome(None)
+        directory = self._journal.directory / recording_path(number)
+        for attempt in range(ATTEMPTS if is_end else _HYBRID_ATTEMPTS):
+            if attempt:
+                time.sleep(PAUSE_S)
+            job = self._attempts.job(run, applied, directory, observer)
+            if brought.boot is not None:
+                job = replace(job, boot=brought.boot)
+            outcome = self._attempt(brought, job, number, is_end=is_end)
+            if self._stopped():
+                break
+            self._put_back(board)
+            if outcome.value is not None or outcome.is_final:
+                break
+        return outcome
+
+    def _attempt(self, brought: Brought, job: Job, number: int, *, is_end: bool) -> _Outcome:
+        """Make a run once; raises RequestError where a side itself cannot be run."""
+        opened: list[Board] = []
+
+        def open_board() -> Board:
+            opened.append(job.open())
+            return opened[-1]
+
         try:
-            done = self._attempts.make(job)
-            reason = why_not(done, applied, self._ends)
+            done = self._attempts.make(replace(job, open=open_board))
+            reason = why_not(done, brought.applied, self._way.sides)
         except RequestError as error:
             if is_end:
                 raise
             # Another attempt would be refused as well.
             return _Outcome(None, reason=str(error), is_final=True)
         if reason:
-            return _Outcome(None, reason=reason)
+            log = self._keep_log(opened[-1], number) if opened else ""
+            return _Outcome(None, reason=reason, log=log)
         try:
-            return _Outcome(*outcome_of(done.job.directory, self._plan.statistic))
+            in_force = brought.in_force(done.job.directory)
+            value, unit = outcome_of(done.job.directory, self._plan.statistic)
+            return _Outcome(value, unit, in_force=in_force)
         except (NoOutcomeError, RecordingError) as error:
             return _Outcome(None, reason=str(error))
+
+    def _keep_log(self, board: Board, number: int) -> str:
+        """Keep what the console of an untestable run printed last; return where, or ""."""
+        name = f"{UNTESTABLE}/{number:04d}.log"
+        path = self._journal.directory / name
+        try:
+            console = board.console
+            if console is None:
+                return ""
+            data = read_end(console.log, _MOST_OF_A_LOG)
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(data)
+        except (BoardError, OSError):
+            # The run has failed by itself, and that is what counts.
+            return ""
+        return name
 
     def _check_board(self, board: str) -> None:
         """Run a variant where hybrids fail in sequence: if it fails as well, the board does."""
