@@ -30,10 +30,9 @@ def text_of_words(first: bytes, second: bytes, words: Iterable[Difference]) -> T
         for value in (word.first, word.second):
             if value is not None:
                 ids[value] = word.id
-    sides = [words_of(content) for content in (first, second)]
-    if sides[0] is None or sides[1] is None:
+    ours, theirs = words_of(first), words_of(second)
+    if ours is None or theirs is None:
         return None
-    ours, theirs = sides
     pieces: dict[str, Piece] = {}
     for shown in {**ours, **theirs}:
         both = ours.get(shown), theirs.get(shown)

@@ -85,11 +85,9 @@ def _arms(
             name = "hybrids"
         else:
             count = int(in_force[made.number][list(culprits)].sum())
-            of = f"{sets.plan.second.name}'s value of what makes the difference"
-            name = (
-                f"hybrids with {of}" if count == len(culprits) else f"hybrids without all of {of}"
-            )
-            name = f"hybrids without {of}" if not count else name
+            with_all = "with" if count == len(culprits) else "without all of"
+            some = with_all if count else "without"
+            name = f"hybrids {some} {sets.plan.second.name}'s value of what makes the difference"
         run = Run(
             name=f"run {made.number}",
             values={sets.plan.statistic: exact_value(made.value)},

@@ -16,15 +16,19 @@ from whylate.stats.search.model import Hybrid, Problem
 
 
 class Brought(Protocol):
-    """A hybrid for one run of a board.
+    """A hybrid for one run of a board."""
 
-    applied: its knobs. sha256: of the image that it names; "": none. boot: what boots the board
-    with it, None: as always.
-    """
+    @property
+    def applied(self) -> Applied:
+        """Its knobs."""
 
-    applied: Applied
-    sha256: str
-    boot: Boot | None
+    @property
+    def sha256(self) -> str:
+        """The hash of the image that they name; "": none."""
+
+    @property
+    def boot(self) -> Boot | None:
+        """What boots the board with it; None: as always."""
 
     def in_force(self, directory: Path) -> Bools:
         """Return the items that the recording shows to be as on the second side, shape (items,).
@@ -34,14 +38,19 @@ class Brought(Protocol):
 
 
 class Way(Protocol):
-    """Brings hybrids onto boards.
+    """Brings hybrids onto boards."""
 
-    sides: the knobs of both, of which a run of the other must have none.
-    """
+    @property
+    def sets(self) -> Sets:
+        """What is searched."""
 
-    sets: Sets
-    problem: Problem
-    sides: Sequence[Applied]
+    @property
+    def problem(self) -> Problem:
+        """The same for the search."""
+
+    @property
+    def sides(self) -> Sequence[Applied]:
+        """The knobs of both sides, of which a run of the other must have none."""
 
     def expect(self, hybrids: Sequence[Hybrid]) -> None:
         """Make hybrids ahead that will be brought next."""

@@ -43,7 +43,8 @@ def _work(sets: Sets, runs: Sequence[MadeRun]) -> str:
     took_s = sum(made.took_s for made in runs) / len(sets.plan.study.boards)
     text = (
         f"{sets.plan.statistic} by {len(sets.items):,} {sets.nouns.plural}: "
-        f"{sets.plan.first.name} and {sets.plan.second.name}, {len(runs)} runs in {format_seconds_up(took_s)}"
+        f"{sets.plan.first.name} and {sets.plan.second.name}, "
+        f"{len(runs)} runs in {format_seconds_up(took_s)}"
     )
     return text + (f", {untestable} of them untestable" if untestable else "")
 

@@ -29,8 +29,7 @@ class SettingsWay:
     def bring(self, hybrid: Hybrid) -> AbstractContextManager[Brought]:
         """Return the knobs of a hybrid; raises RequestError."""
         applied = self._apply(knobs_of(self._plan, hybrid.in_force))
-        brought: Brought = Known(applied, hybrid.in_force)  # type: ignore[assignment]
-        return nullcontext(brought)
+        return nullcontext(Known(applied, hybrid.in_force))
 
     def _apply(self, knobs: dict[str, str]) -> Applied:
         return apply_knobs(self._plan.study.request, knobs, self._plan.study.knobs)
