@@ -10,8 +10,6 @@ from hybrid_roots import hybrid_of, members_of, roots_of, write_members
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from whylate.bisect.images.errors import HybridError
-
 _NAME = st.sampled_from(["a", "b", "c.conf", "d", "\udce9", "boot", "lib", "x" * 110])
 _PATH = st.lists(_NAME, min_size=1, max_size=3).map("/".join)
 _LINES = st.lists(st.sampled_from(["one\n", "two\n", "three\n", "four", "\n"]), max_size=6)
@@ -83,21 +81,19 @@ def test_the_ends_are_the_roots_and_both_bases_agree(
             write_members(directory / f"{side}.tar", members)
             for side, members in (("first", first), ("second", second))
         ]
-        try:
-            with roots_of(paths[0], paths[1], directory) as roots:
-                count = len(roots.items)
-                assert not roots.has_rest
-                path = directory / "hybrid.tar"
-                for base in (False, True):
-                    for chosen in (False, True):
-                        hybrid_of(roots, [chosen] * count, path, base=base)
-                        assert members_of(path) == members_of(paths[chosen])
-                some = data.draw(st.lists(st.booleans(), min_size=count, max_size=count))
-                chosen_items = np.array(some, bool)
-                both = [hybrid_of(roots, chosen_items, path, base=base) for base in (False, True)]
-                assert both[0] == both[1]
-                again = hybrid_of(roots, chosen_items, path, base=False)
-                assert again == both[0]
-        except HybridError as error:
-            assert "no difference to exchange" in str(error)
-            assert members_of(paths[0]) == members_of(paths[1])
+        if members_of(paths[0]) == members_of(paths[1]):
+            return
+        with roots_of(paths[0], paths[1], directory) as roots:
+            count = len(roots.items)
+            assert not roots.has_rest
+            path = directory / "hybrid.tar"
+            for base in (False, True):
+                for chosen in (False, True):
+                    hybrid_of(roots, [chosen] * count, path, base=base)
+                    assert members_of(path) == members_of(paths[chosen])
+            some = data.draw(st.lists(st.booleans(), min_size=count, max_size=count))
+            chosen_items = np.array(some, bool)
+            both = [hybrid_of(roots, chosen_items, path, base=base) for base in (False, True)]
+            assert both[0] == both[1]
+            again = hybrid_of(roots, chosen_items, path, base=False)
+            assert again == both[0]

@@ -29,7 +29,8 @@ class Rule:
 
     names, entries: of each side; None: it has nothing of that name. whole: the id of what exchanges
     it, None: it stays with the base. aspects: ids of what exchanges its content, its mode … text:
-    its content, where that is of pieces. same: it is alike on both sides. follows: a directory that is there as soon as something is in it.
+    its content, where that is of pieces. same: it is alike on both sides. follows: a directory that
+    is there as soon as something is in it.
     """
 
     names: tuple[str | None, str | None]

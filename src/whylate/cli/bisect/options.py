@@ -23,3 +23,15 @@ runs_option = option_under(Heading.LENGTH)(
 junit_option = option_under(Heading.OUTPUT)(
     "--junit", type=NewPath(), metavar="FILE", help="Write JUnit XML too."
 )
+exclude_option = option_under(Heading.WHAT)(
+    "--exclude", multiple=True, metavar="PATTERN",
+    help="Leave out what matches: a name like 'usr/share/doc/*', or KIND:NAME.",
+)  # fmt: skip
+keep_option = option_under(Heading.WHAT)(
+    "--keep", multiple=True, metavar="PATTERN",
+    help="Mark what matches as kept: a search does not exchange it.",
+)  # fmt: skip
+pin_option = option_under(Heading.WHAT)(
+    "--pin", multiple=True, metavar="PATTERN",
+    help="Pin what matches together: a search exchanges it as one.",
+)  # fmt: skip
