@@ -129,7 +129,8 @@ def merged(name: str) -> str:
     """Return the path of a package's member in a root whose /bin, /sbin and /lib are in /usr."""
     parts = [part for part in PurePosixPath(name).parts if part not in ("/", ".", "..")]
     if parts and parts[0] in _MERGED:
-        return "/".join(["usr", *parts])
+        # The links themselves are there.
+        return "/".join(["usr", *parts]) if len(parts) > 1 else ""
     return "/".join(parts)
 
 
