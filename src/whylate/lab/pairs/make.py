@@ -42,8 +42,8 @@ def _compose(
     own = Packages(packages, arch, wanted.release)
     tree = RootTree()
     for source, names in ((shared, recipe.shared), (own, recipe.packages)):
-        for name in names:
-            tree.install(source.fetch(name, notify, update=update), recipe.leave_out)
+        for package in source.fetch_all(names, notify, update=update):
+            tree.install(package, recipe.leave_out)
     kernel = own.dependency(wanted.kernel, "linux-image-", notify, update=update)
     tree.install_kernel(own.fetch(kernel, notify, update=update), recipe.modules)
     for applet in recipe.applets:
