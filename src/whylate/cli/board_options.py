@@ -25,6 +25,10 @@ kernel_arg_option = _where(
     "--kernel-arg", "kernel_args", multiple=True, metavar="WORD",
     help="A word for a virtual board's kernel command line. May be repeated.")  # fmt: skip
 
+root_option = _where(
+    "--root", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="TAR",
+    help="A root file system that a virtual board boots, with its own kernel.")  # fmt: skip
+
 _OPTIONS = (
     environment_option,
     smp_option,
@@ -33,8 +37,7 @@ _OPTIONS = (
            help="A port of this machine that leads to a virtual board's SSH server."),
     _where("--ssh-key", type=click.Path(path_type=Path, exists=True, dir_okay=False),
            help="The public key that may log in there as root."),
-    _where("--root", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="TAR",
-           help="A root file system that a virtual board boots, with its own kernel."),
+    root_option,
 )  # fmt: skip
 
 

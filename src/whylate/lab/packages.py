@@ -11,7 +11,7 @@ import platform
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,23 +44,27 @@ class Packages:
 
         update: look for a newer version first.
         """
-        here = self._directory / "debs" / name
-        if not update and (kept := _kept(here)) is not None:
-            return kept
-        self._update(notify)
-        notify(f"fetching {name} for {self._arch}")
-        fresh = here.with_suffix(".new")
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir(parents=True)
-        self._run("apt-get", "-qq", "download", name, cwd=fresh)
-        files = list(fresh.glob("*.deb"))
-        if len(files) != 1:
-            raise LabError(f"apt-get did not leave one package file for {name}")
-        # apt has verified it against the archive's signed list: later the hash suffices.
-        (fresh / "sha256").write_text(sha256_of(files[0]))
-        shutil.rmtree(here, ignore_errors=True)
-        fresh.rename(here)
-        return here / files[0].name
+        return self.fetch_all([name], notify, update=update)[0]
+
+    def fetch_all(
+        self, names: Sequence[str], notify: Callable[[str], None], *, update: bool = False
+    ) -> list[Path]:
+        """Return the package files, as fetch() does; missing ones are fetched together."""
+        debs = self._directory / "debs"
+        files = {name: None if update else _kept(debs / name) for name in names}
+        missing = [name for name, file in files.items() if file is None]
+        if missing:
+            self._update(notify)
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            notify(f"fetching {missing[0]}{more} for {self._arch}")
+            fresh = debs / f"{missing[0]}.new"
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir(parents=True)
+            self._run("apt-get", "-qq", "download", *missing, cwd=fresh)
+            for name in missing:
+                files[name] = _keep(name, fresh, debs)
+            shutil.rmtree(fresh, ignore_errors=True)
+        return [file for file in files.values() if file is not None]
 
     def dependency(
         self, name: str, prefix: str, notify: Callable[[str], None], *, update: bool = False
@@ -173,6 +177,22 @@ def _system_targets() -> str:
         check=False,
     )
     return done.stdout
+
+
+def _keep(name: str, fresh: Path, debs: Path) -> Path:
+    """Move a fetched package into a directory of its own; raises LabError."""
+    files = list(fresh.glob(f"{name}_*.deb"))
+    if len(files) != 1:
+        raise LabError(f"apt-get did not leave one package file for {name}")
+    here, own = debs / name, debs / f"{name}.own"
+    shutil.rmtree(own, ignore_errors=True)
+    own.mkdir()
+    # apt has verified it against the archive's signed list: later the hash suffices.
+    (own / "sha256").write_text(sha256_of(files[0]))
+    files[0].rename(own / files[0].name)
+    shutil.rmtree(here, ignore_errors=True)
+    own.rename(here)
+    return here / files[0].name
 
 
 def _kept(directory: Path) -> Path | None:

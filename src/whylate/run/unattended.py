@@ -178,7 +178,8 @@ def measure_unattended(
             welcome, identity, snapshot = reader.facts(script)
         except ProbeGoneError as error:
             # Its kernel, or a root that a user gave it, did not get as far as the probe.
-            raise BoardError(f"{board.name} ended before it was up: {error}") from None
+            why = str(error).removeprefix("the probe is gone: ")
+            raise BoardError(f"{board.name} ended before it was up: {why}") from None
         with closed(
             JournalWriter(
                 directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)

@@ -42,12 +42,16 @@ def _compose(
     own = Packages(packages, arch, wanted.release)
     tree = RootTree()
     for source, names in ((shared, recipe.shared), (own, recipe.packages)):
-        for name in names:
-            tree.install(source.fetch(name, notify, update=update), recipe.leave_out)
-    kernel = own.dependency(wanted.kernel, "linux-image-", notify, update=update)
-    tree.install_kernel(own.fetch(kernel, notify, update=update), recipe.modules)
+        for name, package in zip(
+            names, source.fetch_all(names, notify, update=update), strict=True
+        ):
+            tree.install(package, recipe.leave_out, recipe.only.get(name, ["*"]))
+    kernels = Packages(packages, arch, wanted.kernel_release or wanted.release)
+    kernel = kernels.dependency(wanted.kernel, "linux-image-", notify, update=update)
+    tree.install_kernel(kernels.fetch(kernel, notify, update=update), recipe.modules)
     for applet in recipe.applets:
-        tree.link(f"usr/bin/{applet}", "busybox")
+        if f"usr/bin/{applet}" not in tree.files:
+            tree.link(f"usr/bin/{applet}", "busybox")
     for directory in overlay_directories(recipe, side):
         tree.overlay(directory)
     tree.file("boot/cmdline.txt", f"{wanted.command_line}\n".encode())

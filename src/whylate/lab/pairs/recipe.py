@@ -21,11 +21,15 @@ BOTH = "both"
 
 
 class SideRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes a side. release: of Debian; kernel: a metapackage whose dependency is one."""
+    """What makes a side. release: of Debian; kernel: a metapackage whose dependency is one.
+
+    kernel_release: of the kernel; "": as of the rest.
+    """
 
     release: str
-    kernel: str
-    command_line: str
+    kernel_release: str = ""
+    kernel: str = ""
+    command_line: str = ""
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -42,6 +46,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     packages: list[str]
     #: Patterns (fnmatch) of files of packages that are left out.
     leave_out: list[str] = []
+    #: Patterns of the only files that are taken of a package.
+    only: dict[str, list[str]] = {}
     #: Patterns of a kernel's modules, below lib/modules/RELEASE/kernel.
     modules: list[str] = []
     #: Names that busybox has.

@@ -49,13 +49,18 @@ class RootTree:
         info.type, info.linkname, info.mode = tarfile.SYMTYPE, target, 0o777
         self._add(path, info, b"")
 
-    def install(self, package: Path, leave_out: Sequence[str]) -> None:
-        """Add a package's files and its entry in dpkg's database; raises LabError."""
+    def install(
+        self, package: Path, leave_out: Sequence[str], only: Sequence[str] = ("*",)
+    ) -> None:
+        """Add files of a package, and its entry in dpkg's database; raises LabError.
+
+        leave_out, only: patterns of paths.
+        """
         listed = ["/."]
         with contents(package) as tar:
             for member in tar:
                 path = merged(member.name)
-                if not path or any(fnmatch(path, pattern) for pattern in leave_out):
+                if not path or _matches(path, leave_out) or not _matches(path, only):
                     continue
                 if member.islnk():
                     first = self.files.get(merged(member.linkname))
@@ -129,7 +134,8 @@ def merged(name: str) -> str:
     """Return the path of a package's member in a root whose /bin, /sbin and /lib are in /usr."""
     parts = [part for part in PurePosixPath(name).parts if part not in ("/", ".", "..")]
     if parts and parts[0] in _MERGED:
-        return "/".join(["usr", *parts])
+        # The links themselves are there.
+        return "/".join(["usr", *parts]) if len(parts) > 1 else ""
     return "/".join(parts)
 
 
@@ -147,4 +153,8 @@ def _is_wanted(path: str, modules: Sequence[str]) -> bool:
     if name.name in ("modules.builtin", "modules.order"):
         return True
     below = path.partition("/kernel/")[2]
-    return any(fnmatch(below, pattern) for pattern in modules)
+    return _matches(below, modules)
+
+
+def _matches(path: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(path, pattern) for pattern in patterns)
