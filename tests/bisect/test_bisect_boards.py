@@ -20,6 +20,7 @@ from whylate.boards.board import Board, BoardError
 from whylate.boards.open import BoardOptions, open_board
 from whylate.run.progress import Observer, Quiet
 from whylate.stats.search.model import Culprits, Hybrid
+from whylate.stats.search.standing import Standing
 from whylate.study.carry_out import ATTEMPTS
 from whylate.study.plan_file import read_plan_file, resolve_plan
 
@@ -43,6 +44,9 @@ class Silent:
 
     def run_begins(self, number: int, board: str, hybrid: Hybrid) -> None:
         del number, board, hybrid
+
+    def show_standing(self, standing: Standing) -> None:
+        del standing
 
     def run_ends(self, made: MadeRun) -> None:
         del made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from whylate.bisect.images.items import Item
 from whylate.bisect.images.roots import Hybrid, Roots
@@ -10,7 +11,7 @@ from whylate.bisect.kinds import Kind
 from whylate.bisect.outcome import NoOutcomeError
 from whylate.boards.facts.cmdline import parameters
 from whylate.boards.facts.reading import clean, decode
-from whylate.recording.manifest import Manifest
+from whylate.recording.manifest import Fact
 from whylate.stats.arrays import Bools
 from whylate.text import plain
 
@@ -19,21 +20,21 @@ _LINE = "boot/cmdline.txt"
 _MOST = 16384
 
 
-def items_in_force(roots: Roots, hybrid: Hybrid, chosen: Bools, manifest: Manifest) -> Bools:
+def items_in_force(roots: Roots, hybrid: Hybrid, chosen: Bools, facts: Iterable[Fact]) -> Bools:
     """Return the items that are as in the second root, shape (items,).
 
     Files are as they were written; the release and the command line are those that the board
     reports. A word that the hybrid has not, and the board has all the same, is in force. Raises
     NoOutcomeError for another kernel, or a word of the hybrid that is not in force.
     """
-    facts = {fact.name: fact.value for fact in manifest.facts}
+    values = {fact.name: fact.value for fact in facts}
     releases = [match[1] for path in hybrid.entries if (match := _IMAGE.fullmatch(path))]
-    running = facts.get("kernel_release")
+    running = values.get("kernel_release")
     if len(releases) == 1 and running != releases[0]:
         raise NoOutcomeError(
             f"the board runs kernel {plain(str(running), 80)}, and the hybrid has {releases[0]}"
         )
-    words = facts.get("kernel_command_line")
+    words = values.get("kernel_command_line")
     if _LINE not in hybrid.entries or not isinstance(words, list):
         return chosen
     line = clean(decode(roots.content(hybrid, _LINE)), _MOST)

@@ -78,7 +78,7 @@ class _Booted:
         manifest = open_recording(directory).manifest
         if self.command is not None:
             return self.command.in_force()
-        return items_in_force(self.roots, self.made.hybrid, self.chosen, manifest)
+        return items_in_force(self.roots, self.made.hybrid, self.chosen, manifest.facts)
 
 
 def sets_of(plan: ImagesPlan, roots: Roots) -> Sets:

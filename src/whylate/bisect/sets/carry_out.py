@@ -26,6 +26,7 @@ from whylate.run.several import Job
 from whylate.stats.arrays import Bools
 from whylate.stats.search.machine import advance
 from whylate.stats.search.model import Answer, Hybrid, Purpose
+from whylate.stats.search.standing import Standing, standing_of
 from whylate.study.attempt import Attempts, Open, why_not
 from whylate.study.carry_out import ATTEMPTS, PAUSE_S
 from whylate.study.model import PlannedRun
@@ -38,6 +39,10 @@ _MOST_OF_A_LOG = 256 << 10
 _MOST_FAILED = 3
 
 
+#: Differences that are shown while it goes.
+LEADING = 4
+
+
 class BisectObserver(Protocol):
     """Shows a bisection to the user."""
 
@@ -46,6 +51,9 @@ class BisectObserver(Protocol):
 
     def run_begins(self, number: int, board: str, hybrid: Hybrid) -> None:
         """Show that a made begins."""
+
+    def show_standing(self, standing: Standing) -> None:
+        """Show what is probable so far."""
 
     def run_ends(self, made: MadeRun) -> None:
         """Show the value of a made, or why it has none."""
@@ -134,6 +142,8 @@ class _Bisection:
                     self.result.answer = step
                     break
                 self._way.expect(step)
+                history = history_of(self._sets, self._journal.lines)
+                self._observer.show_standing(standing_of(self._problem, history, LEADING))
                 self._make(step)
         finally:
             for board in self._plan.study.boards:

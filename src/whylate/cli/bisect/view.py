@@ -17,7 +17,8 @@ from whylate.run.progress import Observer, Quiet
 from whylate.text import plain
 
 if TYPE_CHECKING:
-    from whylate.stats.search.model import Hybrid
+    from whylate.stats.search.model import Candidate, Hybrid
+    from whylate.stats.search.standing import Standing
 
 #: The last runs that stay in sight on a terminal.
 _SHOWN = 6
@@ -35,6 +36,8 @@ class BisectView(LiveView):
         self._last: list[str] = []
         self._began = time.monotonic()
         self._ended = 0
+        self._leading: list[str] = []
+        self._expected: int | None = None
 
     def observer(self, board: str) -> Observer:
         """Return an observer that shows nothing: run_begins() has named the run."""
@@ -52,6 +55,30 @@ class BisectView(LiveView):
             self._now[board] = text + self._time_left(number)
         if self._live is not None:
             self._draw()
+
+    def show_standing(self, standing: Standing) -> None:
+        """Show which differences lead, and how probable each is to be a part of the answer."""
+        lines = [
+            f"  {100 * candidate.probability:3.0f} %  {self._named(candidate)}"
+            for candidate in standing.leading
+        ]
+        with self._lock:
+            self._expected = standing.runs
+            # Where there is no terminal, only what is new.
+            news = lines if self._live is None and lines != self._leading else []
+            self._leading = lines
+        for line in news:
+            self._print(plain(line, 400))
+        if self._live is not None:
+            self._draw()
+
+    def _named(self, candidate: Candidate) -> str:
+        items = self._sets.items
+        known = [items[item].name for item in candidate.items if item < len(items)]
+        if not known:
+            return "something that is not listed"
+        more = f" and {len(known) - 1:,} more" if len(known) > 1 else ""
+        return f"{known[0]}{more}"
 
     def run_ends(self, made: MadeRun) -> None:
         """Show the value of a made, or why it has none."""
@@ -78,10 +105,14 @@ class BisectView(LiveView):
         if not self._ended:
             return ""
         run_s = (time.monotonic() - self._began) / self._ended
-        return f", at most {format_seconds_up(run_s * max(self._plan.runs - number + 1, 0))} to go"
+        most = format_seconds_up(run_s * max(self._plan.runs - number + 1, 0))
+        if self._expected is None:
+            return f", at most {most} to go"
+        left = format_seconds_up(run_s * max(self._expected - number + 1, 1))
+        return f", about {left} to go, at most {most}"
 
     def _draw(self) -> None:
         with self._lock:
-            texts = [*self._last, *self._now.values()]
+            texts = [*self._leading, *self._last, *self._now.values()]
         if self._live is not None:
             self._update(*(Text(plain(text, 400), style="dim") for text in texts))
