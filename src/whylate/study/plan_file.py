@@ -185,12 +185,9 @@ def resolve_plan(file: PlanFile) -> StudyPlan:
     return plan
 
 
-def plan_of_variants(file: PlanFile, names: Sequence[str]) -> StudyPlan:
-    """Return the plan of variants that differ in nothing that a file describes.
-
-    Raises RequestError.
-    """
-    plan = _plan(file, [Variant(name) for name in names], [])
+def plan_of_variants(file: PlanFile, variants: Sequence[Variant]) -> StudyPlan:
+    """Return the plan of variants that the file does not have; raises RequestError."""
+    plan = _plan(file, list(variants), [])
     check_knobs(plan)
     return plan
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import msgspec
 
-from whylate.bisect.commits.model import SCHEMA_VERSION, CommitsPlan, Step
+from whylate.bisect.commits.model import SCHEMA_VERSION, CommitsPlan
+from whylate.bisect.ordered.carry_out import RUNS
+from whylate.bisect.ordered.model import Step
 from whylate.recording.store.lines import Layout, LineDirectory
 from whylate.run.errors import RequestError
 
-RUNS = "runs"
 LAYOUT = Layout(
     what="bisection of commits",
     plan="commits.json",

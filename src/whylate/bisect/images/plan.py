@@ -13,7 +13,7 @@ from whylate.bisect.sets.limits import check_limits
 from whylate.bisect.sides.model import Side
 from whylate.lab.description import names
 from whylate.run.errors import RequestError
-from whylate.study.model import StudyPlan
+from whylate.study.model import StudyPlan, Variant
 from whylate.study.plan_file import PlanFile, plan_of_variants
 
 _OTHERS = re.compile(r"[^A-Za-z0-9._+-]+")
@@ -28,7 +28,7 @@ def study_of(file: PlanFile, path: Path, sides: list[str]) -> StudyPlan:
     """
     if file.variants or file.factors:
         raise RequestError(f"{path} has variants: a bisection of images compares images alone")
-    return plan_of_variants(file, _names(sides))
+    return plan_of_variants(file, [Variant(name) for name in _names(sides)])
 
 
 def images_plan(

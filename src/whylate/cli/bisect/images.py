@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from whylate.cli.bisect.options import (
+    confidence_option,
     exclude_option,
     junit_option,
     keep_option,
@@ -17,6 +18,7 @@ from whylate.cli.bisect.options import (
     runs_option,
     statistic_option,
 )
+from whylate.cli.bisect.ordered_images import bisect_images_in_order
 from whylate.cli.board_options import environment_option, opener_of
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
@@ -28,8 +30,7 @@ _what = option_under(Heading.WHAT)
 
 
 @click.command(name="images", cls=GroupedCommand)
-@click.argument("fast")
-@click.argument("slow")
+@click.argument("images", nargs=-1, required=True, metavar="FAST SLOW | A B C...")
 @click.argument("plan", type=click.Path(path_type=Path))
 @exclude_option
 @keep_option
@@ -38,14 +39,14 @@ _what = option_under(Heading.WHAT)
 @_what("--keep-images", is_flag=True, help="Do not remove the hybrids.")
 @statistic_option
 @margin_option
+@confidence_option
 @runs_option
 @environment_option
 @output_option
 @junit_option
 @json_option
 def command(
-    fast: str,
-    slow: str,
+    images: tuple[str, ...],
     plan: Path,
     exclude: tuple[str, ...],
     keep: tuple[str, ...],
@@ -54,23 +55,41 @@ def command(
     keep_images: bool,
     statistic: str | None,
     margin: float,
+    confidence: float,
     runs: int,
     environment: Path | None,
     output: Path | None,
     junit: Path | None,
     as_json: bool,
 ) -> None:
-    """Find which differences of FAST and SLOW make the difference between them.
+    """Find which differences of FAST and SLOW make the difference, or which image of several.
 
-    Both are root file systems: directories, tarballs or ext4 images (whylate bisect diff lists in
-    what they differ). PLAN is that of a study, without variants. Both are run first; then hybrids,
-    FAST with some packages, files and lines of SLOW; what makes the difference is opened until it
-    cannot be divided, and confirmed by fresh runs in both directions. A hybrid that does not run is
-    untestable, never slow. Ctrl-C ends it and keeps its runs; the same command with the same -o
-    resumes it.
+    FAST and SLOW are root file systems: directories, tarballs or ext4 images (whylate bisect diff
+    lists in what they differ). PLAN is that of a study, without variants. Both are run first; then
+    hybrids, FAST with some packages, files and lines of SLOW; what makes the difference is opened
+    until it cannot be divided, and confirmed by fresh runs in both directions. A hybrid that does
+    not run is untestable, never slow. Ctrl-C ends it and keeps its runs; the same command with the
+    same -o resumes it.
+
+    Of three or more images, the oldest first, it finds the one with which the value changes, as
+    whylate bisect commits does.
 
     Exit status: 0 there is an answer, 3 there is none.
     """
+    directory = output or new_directory("bisections")
+    if len(images) > 2:
+        given = [exclude, keep, pin, apply, keep_images, junit]
+        names = ["--exclude", "--keep", "--pin", "--apply", "--keep-images", "--junit"]
+        unused = [name for name, value in zip(names, given, strict=True) if value]
+        if unused:
+            raise click.UsageError(f"{unused[0]} is of two images")
+        bisect_images_in_order(
+            list(images), plan, directory, environment, statistic=statistic,
+            confidence=confidence, runs=runs, as_json=as_json,
+        )  # fmt: skip
+    if len(images) < 2:
+        raise click.UsageError("name two images and a plan, or more images, the oldest first")
+    fast, slow = images
     from whylate.bisect.differences.choose import Choice
     from whylate.bisect.differences.find import find_differences
     from whylate.bisect.images.errors import HybridError
@@ -92,7 +111,6 @@ def command(
     study = study_of(read_plan_file(plan), plan, [fast, slow])
     patterns = {"exclude": list(exclude), "keep": list(keep), "pin": list(pin)}
     open_for = opener_of(study.boards, study.smp, environment)
-    directory = output or new_directory("bisections")
     interrupt = Interrupt()
     try:
         with LiveView() as view:

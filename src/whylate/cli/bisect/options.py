@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import click
+
 from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import NewPath
 
@@ -34,4 +36,8 @@ keep_option = option_under(Heading.WHAT)(
 pin_option = option_under(Heading.WHAT)(
     "--pin", multiple=True, metavar="PATTERN",
     help="Pin what matches together: a search exchanges it as one.",
+)  # fmt: skip
+confidence_option = option_under(Heading.LENGTH)(
+    "--confidence", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True,
+    metavar="P", help="End when the answer is so probable.",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A bisection of commits as JSON."""
+"""A bisection of an ordered history as JSON."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from whylate.bisect.commits.carry_out import Result
-from whylate.bisect.commits.graph import Commits
-from whylate.bisect.commits.model import CommitsPlan, Step
+from whylate.bisect.ordered.carry_out import Result
+from whylate.bisect.ordered.model import OrderedPlan, Step
+from whylate.bisect.ordered.versions import Versions
 
 
 def document(
-    plan: CommitsPlan, commits: Commits, steps: Sequence[Step], result: Result, directory: Path
+    plan: OrderedPlan, versions: Versions, steps: Sequence[Step], result: Result, directory: Path
 ) -> dict[str, Any]:
     """Return the answer with its evidence, and every step.
 
     answer: None: the bisection is not over. Steps and differences are of the logarithm of a time,
     or of the value that runs are compared by.
     """
+    plural = versions.nouns.plural
     answer, confirmation = result.answer, result.confirmation
     evidence: dict[str, Any] = {}
     if answer is not None:
         evidence = {
-            "commits": [commits.hashes[place] for place in answer.versions],
-            "second_commits": [commits.hashes[place] for place in answer.second_versions],
+            plural: [versions.names[place] for place in answer.versions],
+            f"second_{plural}": [versions.names[place] for place in answer.second_versions],
             "probability": answer.probability,
             "step": answer.step,
             "kinds": answer.kinds._asdict(),
@@ -39,8 +40,8 @@ def document(
         }
     return {
         "directory": str(directory),
-        "good": plan.good,
-        "bad": plan.bad,
+        "good": versions.names[0],
+        "bad": versions.names[-1],
         "statistic": plan.statistic,
         "answer": None if answer is None else answer.kind.value,
         **evidence,

@@ -1,26 +1,24 @@
-"""The view of a running bisection of commits."""
+"""The view of a running bisection of an ordered history."""
 
 from __future__ import annotations
 
 import math
 
-from whylate.bisect.commits.graph import Commits
-from whylate.bisect.commits.model import CommitsPlan, Step
+from whylate.bisect.ordered.model import OrderedPlan, Step
+from whylate.bisect.ordered.versions import Versions
 from whylate.cli.live import LiveView
 from whylate.compare.words import amount_text
 from whylate.run.progress import Observer, Quiet
 from whylate.text import plain
 
-_HASH = 12
 
-
-class CommitsView(LiveView):
+class OrderedView(LiveView):
     """Shows a bisection on stderr: a line for each run."""
 
-    def __init__(self, plan: CommitsPlan, commits: Commits) -> None:
+    def __init__(self, plan: OrderedPlan, versions: Versions) -> None:
         super().__init__()
         self._plan = plan
-        self._commits = commits
+        self._versions = versions
         self._now = ""
 
     def observer(self, board: str) -> Observer:
@@ -29,12 +27,12 @@ class CommitsView(LiveView):
         return Quiet()
 
     def run_begins(self, number: int, place: int, *, fresh: bool) -> None:
-        """Remember which commit is built and run."""
-        commits = self._commits
+        """Remember which version is made and run."""
+        versions = self._versions
         why = ", to confirm" if fresh else ""
         self._now = (
-            f"{number}{why}: commit {place} of {len(commits.hashes) - 1}, "
-            f"{commits.hashes[place][:_HASH]} {commits.subjects[place][:60]}"
+            f"{number}{why}: {versions.nouns.singular} {place} of {len(versions.names) - 1}, "
+            f"{versions.title(place)[:80]}"
         )
 
     def step_ends(self, step: Step) -> None:
@@ -42,7 +40,7 @@ class CommitsView(LiveView):
         if step.value is not None:
             outcome = f"{self._plan.statistic} {amount_text(math.exp(step.value), step.unit)}"
         elif step.kind == "same":
-            outcome = f"the same binary as {step.other[:_HASH]}"
+            outcome = f"the same as {self._versions.short(self._versions.place(step.other))}"
         else:
             outcome = f"cannot be built or run: {step.reason}"
         self._print(plain(f"{self._now}: {outcome}", 400))
