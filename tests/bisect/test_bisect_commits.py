@@ -160,7 +160,7 @@ def test_equal_builds_are_one_and_are_not_run(tmp_path: Path, repository: Reposi
     assert document["commits"] == [repository.culprit]
     same = [step for step in document["steps"] if step["kind"] == "same"]
     assert same
-    searched = {step["commit"] for step in document["steps"] if step["kind"] == "run"}
+    searched = {step["version"] for step in document["steps"] if step["kind"] == "run"}
     # Of each binary one commit is run.
     assert searched == {repository.good, repository.bad}
 

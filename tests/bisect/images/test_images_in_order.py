@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from whylate.bisect.ordered.carry_out import BrokenEndError, bisect_ordered
+from whylate.bisect.ordered.journal import OrderedJournal
 from whylate.bisect.ordered.model import Step
 from whylate.bisect.ordered.words import lines_of
 from whylate.bisect.ordered_images.model import (
-    OrderedImagesJournal,
+    LAYOUT,
     OrderedImagesPlan,
     ordered_images_plan,
 )
@@ -50,10 +50,9 @@ class Simulated(ImageVersions):
     broken: tuple[int, ...] = (BROKEN,)
 
     def attempt(
-        self, place: int, number: int, directory: Path, observer: Observer,
-        stopped: Callable[[], bool],
-    ) -> tuple[float, str]:  # fmt: skip
-        del directory, observer, stopped
+        self, place: int, number: int, directory: Path, observer: Observer
+    ) -> tuple[float, str]:
+        del directory, observer
         if place in self.broken:
             raise NoOutcomeError("it does not boot")
         noise = np.random.default_rng(number).normal(0, 0.05)
@@ -80,12 +79,12 @@ def test_the_image_is_found_confirmed_and_resumed(tmp_path: Path) -> None:
         calls += 1
         return calls > 30
 
-    with OrderedImagesJournal(tmp_path / "b", plan) as journal:
+    with OrderedJournal(tmp_path / "b", LAYOUT, plan) as journal:
         versions = Simulated(plan, tmp_path / "b", no_board, after_some)
         assert bisect_ordered(journal, versions, Silent(), after_some).answer is None
         kept = journal.lines
     assert kept
-    with OrderedImagesJournal(tmp_path / "b", plan) as journal:
+    with OrderedJournal(tmp_path / "b", LAYOUT, plan) as journal:
         versions = Simulated(plan, tmp_path / "b", no_board, lambda: False)
         result = bisect_ordered(journal, versions, Silent(), lambda: False)
         steps = journal.lines
@@ -113,7 +112,7 @@ def test_an_end_that_does_not_boot_ends_it(tmp_path: Path) -> None:
     versions = Simulated(plan, tmp_path / "b", no_board, lambda: False)
     versions.broken = (COUNT - 1,)
     with (
-        OrderedImagesJournal(tmp_path / "b", plan) as journal,
+        OrderedJournal(tmp_path / "b", LAYOUT, plan) as journal,
         pytest.raises(BrokenEndError, match=r"the last image, 2026-12\.tar: it does not boot"),
     ):
         bisect_ordered(journal, versions, Silent(), lambda: False)

@@ -9,10 +9,10 @@ from pathlib import Path
 from whylate.bisect.commits.builds import Builds
 from whylate.bisect.commits.graph import Commits
 from whylate.bisect.commits.model import CommitsPlan
+from whylate.bisect.ordered.value import value_of_run
 from whylate.bisect.ordered.versions import Nouns
-from whylate.bisect.outcome import NoOutcomeError, outcome_of
 from whylate.boards.board import Board, BoardError
-from whylate.recording.errors import DiskError, RecordingError
+from whylate.recording.errors import DiskError
 from whylate.recording.plan import RunPlan
 from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import Applied
@@ -20,7 +20,6 @@ from whylate.run.loads import parse_load
 from whylate.run.progress import Observer
 from whylate.run.several import Job, carry_out
 from whylate.stats.ordered_search.history import History
-from whylate.study.attempt import why_not
 from whylate.study.plan_file import read_plan_file, workload_in
 
 _HASH = 12
@@ -39,11 +38,13 @@ class CommitVersions:
         directory: Path,
         plan_path: Path,
         open_board: Callable[[str], Board],
+        stopped: Callable[[], bool],
     ) -> None:
         self._plan = plan
         self._commits = commits
         self._plan_path = plan_path
         self._open = open_board
+        self._stopped = stopped
         self._builds = Builds(Path(plan.repository), directory, plan.build, plan.install)
 
     @property
@@ -94,30 +95,19 @@ class CommitVersions:
         self._builds.installed(self.names[place])
 
     def attempt(
-        self,
-        place: int,
-        number: int,
-        directory: Path,
-        observer: Observer,
-        stopped: Callable[[], bool],
+        self, place: int, number: int, directory: Path, observer: Observer
     ) -> tuple[float, str]:
         """Make a run once and return its value and unit; raises as its protocol says."""
         shutil.rmtree(directory, ignore_errors=True)
         board, plan = run_plan(self._plan_path, self._builds.path(self.names[place]), number)
         job = Job(board, lambda: self._open(board), plan, directory, observer)
-        outcome = carry_out(job, stopped)
+        outcome = carry_out(job, self._stopped)
         if isinstance(outcome.error, DiskError | RequestError):
             raise outcome.error
         if isinstance(outcome.error, BoardError):
             # Of the board, not of the commit.
             raise RequestError(f"{outcome.error}; the same command goes on where it was")
-        applied = Applied(plan)
-        try:
-            if reason := why_not(outcome, applied, [applied]):
-                raise NoOutcomeError(reason)
-            return outcome_of(directory, self._plan.statistic)
-        except RecordingError as error:
-            raise NoOutcomeError(str(error)) from None
+        return value_of_run(outcome, Applied(plan), self._plan.statistic)
 
 
 def run_plan(path: Path, build: Path, number: int = 0) -> tuple[str, RunPlan]:

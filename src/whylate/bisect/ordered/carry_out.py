@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol, TypeVar
+from typing import Protocol
 
+from whylate.bisect.ordered.journal import RUNS, OrderedJournal, P
 from whylate.bisect.ordered.model import OrderedPlan, Step
 from whylate.bisect.ordered.versions import UnavailableError, Versions
 from whylate.bisect.outcome import NoOutcomeError
-from whylate.recording.store.lines import LineDirectory
 from whylate.run.progress import Observer
 from whylate.stats.ordered_search.answer import Answer, Kind
 from whylate.stats.ordered_search.confirmation import Confirmation, Pair, next_confirmation
@@ -26,9 +26,6 @@ from whylate.stats.ordered_search.events import (
 )
 from whylate.stats.ordered_search.search import Run, next_step
 
-P = TypeVar("P", bound=OrderedPlan)
-#: Recordings below the bisection's directory.
-RUNS = "runs"
 #: Attempts at a run before its version counts as one that cannot be run.
 _ATTEMPTS = 2
 
@@ -63,7 +60,7 @@ class BrokenEndError(Exception):
 
 
 def bisect_ordered(
-    journal: LineDirectory[P, Step],
+    journal: OrderedJournal[P],
     versions: Versions,
     observer: OrderedObserver,
     stopped: Callable[[], bool],
@@ -80,7 +77,7 @@ class _Bisection:
 
     def __init__(
         self,
-        journal: LineDirectory[P, Step],
+        journal: OrderedJournal[P],
         versions: Versions,
         observer: OrderedObserver,
         stopped: Callable[[], bool],
@@ -182,7 +179,7 @@ class _Bisection:
             reason = ""
             try:
                 value, unit = self._versions.attempt(
-                    place, number, directory, self._observer.observer(name), self._stopped
+                    place, number, directory, self._observer.observer(name)
                 )
             except NoOutcomeError as error:
                 reason = str(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -71,12 +71,7 @@ class Versions(Protocol):
         """Bring one that was made to the board; raises UnavailableError."""
 
     def attempt(
-        self,
-        place: int,
-        number: int,
-        directory: Path,
-        observer: Observer,
-        stopped: Callable[[], bool],
+        self, place: int, number: int, directory: Path, observer: Observer
     ) -> tuple[float, str]:
         """Make a run once and return its value and unit.
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
-from whylate.bisect.ordered.carry_out import RUNS
+from whylate.bisect.ordered.journal import LINES, RUNS
 from whylate.bisect.ordered.model import OrderedPlan, Step
 from whylate.bisect.outcome import statistic_of_workload
 from whylate.recording.bounds import Small
-from whylate.recording.store.lines import Layout, LineDirectory
+from whylate.recording.store.lines import Layout
 from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import IMAGE
 from whylate.study.model import StudyPlan, Variant
@@ -33,32 +31,10 @@ LAYOUT = Layout(
     plan="ordered-images.json",
     plan_type=OrderedImagesPlan,
     schema_version=SCHEMA_VERSION,
-    lines="steps.jsonl",
+    lines=LINES,
     line_type=Step,
     folder=RUNS,
 )
-
-
-class OrderedImagesJournal(LineDirectory[OrderedImagesPlan, Step]):
-    """The open directory, locked for this process.
-
-    Raises RecordingError for a directory with other contents, RequestError for another plan, and
-    DiskError.
-    """
-
-    def __init__(self, directory: Path, plan: OrderedImagesPlan) -> None:
-        super().__init__(directory, LAYOUT, plan)
-
-    def must_be_same(self, held: OrderedImagesPlan) -> None:
-        """Raise RequestError for another plan: only when it ends may change."""
-        ours = msgspec.structs.replace(
-            self.plan, runs=held.runs, confidence=held.confidence
-        )  # fmt: skip
-        if ours != held:
-            raise RequestError(
-                f"{self.directory} is a bisection of other images, or of another plan: give the "
-                "same to resume it, or choose another name with -o"
-            )
 
 
 def ordered_images_plan(

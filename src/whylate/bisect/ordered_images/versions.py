@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from whylate.bisect.ordered.value import value_of_run
 from whylate.bisect.ordered.versions import Nouns
 from whylate.bisect.ordered_images.model import OrderedImagesPlan
-from whylate.bisect.outcome import NoOutcomeError, outcome_of
 from whylate.recording.errors import RecordingError
 from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import IMAGE, apply_knobs
 from whylate.run.progress import Observer
 from whylate.stats.ordered_search.history import History
-from whylate.study.attempt import Attempts, Open, why_not
+from whylate.study.attempt import Attempts, Open
 from whylate.study.model import PlannedRun
 
 NOUNS = Nouns(
@@ -73,15 +73,9 @@ class ImageVersions:
         """Bring nothing: the board gets it as it boots."""
 
     def attempt(
-        self,
-        place: int,
-        number: int,
-        directory: Path,
-        observer: Observer,
-        stopped: Callable[[], bool],
+        self, place: int, number: int, directory: Path, observer: Observer
     ) -> tuple[float, str]:
         """Make a run once and return its value and unit; raises as its protocol says."""
-        del stopped
         study = self._plan.study
         board = study.boards[0]
         run = PlannedRun(board, study.loads[0].name, f"run-{number}", number)
@@ -89,12 +83,7 @@ class ImageVersions:
         outcome = self._attempts.make(self._attempts.job(run, applied, directory, observer))
         if reason := self._attempts.put_back(board, observer.log):
             raise RequestError(f"{reason}; the same command goes on where it was")
-        try:
-            if reason := why_not(outcome, applied, [applied]):
-                raise NoOutcomeError(reason)
-            return outcome_of(directory, self._plan.statistic)
-        except RecordingError as error:
-            raise NoOutcomeError(str(error)) from None
+        return value_of_run(outcome, applied, self._plan.statistic)
 
     def leave(self, observer: Observer, *, over: bool) -> str:
         """Leave the card of the board with the first image; return why that failed, or ""."""

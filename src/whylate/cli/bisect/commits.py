@@ -66,9 +66,10 @@ def command(
     from whylate.bisect.commits.bisect_log import format_bisect_log
     from whylate.bisect.commits.git import GitError
     from whylate.bisect.commits.graph import read_commits
-    from whylate.bisect.commits.journal import CommitsJournal
+    from whylate.bisect.commits.journal import LAYOUT
     from whylate.bisect.commits.versions import CommitVersions
     from whylate.bisect.ordered.carry_out import BrokenEndError, bisect_ordered
+    from whylate.bisect.ordered.journal import OrderedJournal
     from whylate.cli.bisect.ordered_result import show_ordered_result
     from whylate.cli.bisect.ordered_view import OrderedView
     from whylate.files import write_whole
@@ -86,8 +87,11 @@ def command(
         return open_board(name, BoardOptions(environment=environment))
 
     interrupt = Interrupt()
-    versions = CommitVersions(wanted, commits, directory, plan, open_for)
-    with CommitsJournal(directory, wanted) as journal, OrderedView(wanted, versions) as view:
+    versions = CommitVersions(wanted, commits, directory, plan, open_for, interrupt.wanted)
+    with (
+        OrderedJournal(directory, LAYOUT, wanted) as journal,
+        OrderedView(wanted, versions) as view,
+    ):
         try:
             result = bisect_ordered(journal, versions, view, interrupt.wanted)
         except (BrokenEndError, GitError) as error:

@@ -24,7 +24,8 @@ def bisect_images_in_order(
 ) -> NoReturn:
     """Bisect, print the result, and exit; path: of the plan. Raises RequestError and others."""
     from whylate.bisect.ordered.carry_out import BrokenEndError, bisect_ordered
-    from whylate.bisect.ordered_images.model import OrderedImagesJournal, ordered_images_plan
+    from whylate.bisect.ordered.journal import OrderedJournal
+    from whylate.bisect.ordered_images.model import LAYOUT, ordered_images_plan
     from whylate.bisect.ordered_images.versions import ImageVersions
     from whylate.cli.bisect.ordered_result import show_ordered_result
     from whylate.cli.bisect.ordered_view import OrderedView
@@ -34,7 +35,7 @@ def bisect_images_in_order(
     open_for = opener_of(plan.study.boards, plan.study.smp, environment)
     interrupt = Interrupt()
     versions = ImageVersions(plan, directory, open_for, interrupt.wanted)
-    with OrderedImagesJournal(directory, plan) as journal, OrderedView(plan, versions) as view:
+    with OrderedJournal(directory, LAYOUT, plan) as journal, OrderedView(plan, versions) as view:
         is_over = False
         try:
             result = bisect_ordered(journal, versions, view, interrupt.wanted)
