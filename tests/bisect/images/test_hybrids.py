@@ -136,6 +136,11 @@ def test_what_is_pinned_is_one_with_its_parts(tmp_path: Path) -> None:
     sides = [{"etc/a": f"{n}\nx\n{n}\n", "etc/b": f"{n}\n", "c": f"{n}\n"} for n in (1, 2)]
     with two(tmp_path, sides[0], sides[1], Choice(pin=("etc/*",))) as roots:
         assert sorted(len(item.members) for item in roots.items) == [1, 3]
+    for side, version in (("one", "1"), ("two", "2")):
+        packages(tmp_path / side, version)
+    with roots_of(tmp_path / "one", tmp_path / "two", tmp_path, Choice(pin=("tool",))) as roots:
+        # Its entry, and a line of each of its two files.
+        assert len(roots.items[item_named(roots, "tool")].members) == 3
 
 
 def test_a_directory_of_one_root_is_there_with_what_is_in_it(tmp_path: Path) -> None:
@@ -143,6 +148,8 @@ def test_a_directory_of_one_root_is_there_with_what_is_in_it(tmp_path: Path) -> 
         assert len(roots.items) == 2
         assert sorted(contents(roots, tmp_path, "d/g")) == ["a", "d/g"]
         assert sorted(contents(roots, tmp_path)) == ["a"]
+        hybrid = roots.hybrid(np.zeros(2, bool), second_base=True)
+        assert sorted(hybrid.entries) == ["a"]
 
 
 def test_a_file_and_a_directory_of_its_name_are_exchanged_together(tmp_path: Path) -> None:
