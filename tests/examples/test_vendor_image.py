@@ -1,4 +1,4 @@
-"""What the story of the vendor's image makes of a search, and what its benchmark counts as right."""
+"""What the vendor's story makes of a search, and what its benchmark counts as right."""
 
 from __future__ import annotations
 

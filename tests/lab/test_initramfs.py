@@ -82,3 +82,14 @@ def test_a_file_that_is_replaced_leaves_its_content_to_its_other_names(tmp_path:
     subprocess.run(["cpio", "-id", "--quiet"], input=archive.pack(), cwd=tmp_path, check=True)
     contents = {name: (tmp_path / name).read_bytes() for name in ("first", "second", "third")}
     assert contents == {"first": b"new", "second": b"old", "third": b"own"}
+
+
+@needs_cpio
+def test_a_name_that_becomes_a_hard_link_of_a_later_file_is_one(tmp_path: Path) -> None:
+    archive = Archive()
+    archive.file("a", b"old")
+    archive.file("b", b"content")
+    archive.hard_link("a", "b")
+    subprocess.run(["cpio", "-id", "--quiet"], input=archive.pack(), cwd=tmp_path, check=True)
+    assert (tmp_path / "a").samefile(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == b"content"

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from own_boards import own_boards
@@ -73,6 +74,8 @@ def test_its_start_up_acts_before_the_plan_does(tmp_path: Path) -> None:
     assert isinstance(words, list)
     assert words[:2] == ["quiet", "whylate.word=7"]
     assert recording.manifest.state == "complete"
+    statuses = pq.read_table(tmp_path / "run" / "repetitions.parquet").column("status")
+    assert statuses.to_pylist() == [0]
     assert not recording.manifest.problems
 
 

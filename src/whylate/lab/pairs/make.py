@@ -52,6 +52,8 @@ def _compose(
     for applet in recipe.applets:
         if f"usr/bin/{applet}" not in tree.files:
             tree.link(f"usr/bin/{applet}", "busybox")
+    for path, target in {**recipe.links, **wanted.links}.items():
+        tree.link(path, target)
     for directory in overlay_directories(recipe, side):
         tree.overlay(directory)
     tree.file("boot/cmdline.txt", f"{wanted.command_line}\n".encode())

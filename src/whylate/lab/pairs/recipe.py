@@ -23,13 +23,14 @@ BOTH = "both"
 class SideRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What makes a side. release: of Debian; kernel: a metapackage whose dependency is one.
 
-    kernel_release: of the kernel; "": as of the rest.
+    kernel_release: of the kernel; "": as of the rest. links: targets of symbolic links.
     """
 
     release: str
     kernel_release: str = ""
     kernel: str = ""
     command_line: str = ""
+    links: dict[str, str] = {}
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -50,6 +51,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     only: dict[str, list[str]] = {}
     #: Patterns of a kernel's modules, below lib/modules/RELEASE/kernel.
     modules: list[str] = []
+    #: Targets of symbolic links.
+    links: dict[str, str] = {}
     #: Names that busybox has.
     applets: list[str] = []
     sides: dict[str, SideRecipe]

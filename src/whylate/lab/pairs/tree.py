@@ -89,9 +89,7 @@ class RootTree:
         """Add the files of a directory; scripts are executable."""
         for path in sorted(directory.rglob("*")):
             name = path.relative_to(directory).as_posix()
-            if path.is_symlink():
-                self.link(name, str(path.readlink()))
-            elif path.is_file():
+            if path.is_file():
                 data = path.read_bytes()
                 self.file(name, data, _EXECUTABLE if data.startswith(b"#!") else 0o644)
 
