@@ -85,13 +85,16 @@ class Builds:
             self._run(self._install, "install", commit)
         self._installed = commit
 
-    def sum_of(self, commit: str, name: str) -> str:
-        """Return the SHA-256 of a file of a build; raises BuildError for one that is not there."""
-        try:
-            return sha256_of(self.path(commit) / name)
-        except OSError as error:
-            reason = f"the build made no {plain(name, 100)}: {error.strerror}"
-            raise BuildError(reason) from None
+    def sum_of(self, commit: str, names: Sequence[str]) -> list[str]:
+        """Return the SHA-256 of files of a build; raises BuildError for one that is not there."""
+        sums = []
+        for name in names:
+            try:
+                sums.append(sha256_of(self.path(commit) / name))
+            except OSError as error:
+                reason = f"the build made no {plain(name, 100)}: {error.strerror}"
+                raise BuildError(reason) from None
+        return sums
 
     def _run(self, words: Sequence[str], what: str, commit: str) -> None:
         """Run a command in the work tree of a commit; raises BuildError."""

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from whylate.bisect.commits.board_files import preparation, put_names
 from whylate.bisect.commits.builds import BuildError, Builds
 from whylate.bisect.commits.graph import Commits
 from whylate.bisect.commits.journal import RUNS, CommitsJournal
@@ -22,6 +23,7 @@ from whylate.recording.plan import RunPlan
 from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import Applied
 from whylate.run.loads import parse_load
+from whylate.run.preparation.model import Preparation, PreparationError
 from whylate.run.progress import Observer
 from whylate.run.several import Job, carry_out
 from whylate.stats.ordered_search.answer import Answer, Kind
@@ -107,6 +109,8 @@ class _Bisection:
         self._observer = observer
         self._stopped = stopped
         self._builds = Builds(Path(plan.repository), journal.directory, plan.build, plan.install)
+        #: Files by which two builds are the same.
+        self._compared = [plan.binary] if plan.binary else self._all_that_differs()
         self._number = max((step.number for step in journal.lines), default=0)
 
     def carry_out(self) -> Result:
@@ -189,6 +193,7 @@ class _Bisection:
             if self._is_same(number, place, fresh=fresh):
                 return True
             self._builds.installed(commit)
+            ready = preparation(self._plan, self._builds.path(commit))
         except BuildError as error:
             self._cannot(number, place, str(error))
             return False
@@ -198,7 +203,7 @@ class _Bisection:
         for _ in range(_ATTEMPTS):
             reason = ""
             try:
-                value, unit = self._attempt(commit, number, directory)
+                value, unit = self._attempt(commit, number, directory, ready)
             except NoOutcomeError as error:
                 reason = str(error)
             if self._stopped():
@@ -215,15 +220,22 @@ class _Bisection:
         self._cannot(number, place, reason)
         return False
 
-    def _attempt(self, commit: str, number: int, directory: Path) -> tuple[float, str]:
+    def _attempt(
+        self, commit: str, number: int, directory: Path, ready: Preparation
+    ) -> tuple[float, str]:
         """Make a run once; raises NoOutcomeError where it does not count."""
         shutil.rmtree(directory, ignore_errors=True)
         board, plan = run_plan(self._plan_path, self._builds.path(commit), number)
-        job = Job(board, lambda: self._open(board), plan, directory, self._observer.observer(board))
+        job = Job(
+            board, lambda: self._open(board), plan, directory, self._observer.observer(board),
+            preparation=ready,
+        )  # fmt: skip
         outcome = carry_out(job, self._stopped)
         if isinstance(outcome.error, DiskError | RequestError):
             raise outcome.error
-        if isinstance(outcome.error, BoardError):
+        if isinstance(outcome.error, BoardError) and not isinstance(
+            outcome.error, PreparationError
+        ):
             # Of the board, not of the commit.
             raise RequestError(f"{outcome.error}; the same command goes on where it was")
         applied = Applied(plan)
@@ -234,17 +246,22 @@ class _Bisection:
         except RecordingError as error:
             raise NoOutcomeError(str(error)) from None
 
+    def _all_that_differs(self) -> list[str]:
+        """Return the files that a board gets of a build, if a run depends on nothing else of it."""
+        first, second = (run_plan(self._plan_path, Path(name))[1] for name in ("/a", "/b"))
+        return put_names(self._plan) if first == second and not self._plan.install else []
+
     def _is_same(self, number: int, place: int, *, fresh: bool) -> bool:
         """Keep that a commit has the binary of another one, the first time that it is built."""
-        if not self._plan.binary or fresh:
+        if not self._compared or fresh:
             return False
         commit = self._commits.hashes[place]
         known = {step.commit for step in self._journal.lines if step.kind in ("run", "same")}
         if commit in known:
             return False
-        ours = self._builds.sum_of(commit, self._plan.binary)
+        ours = self._builds.sum_of(commit, self._compared)
         for other in sorted(known, key=self._commits.place):
-            if self._builds.sum_of(other, self._plan.binary) == ours:
+            if self._builds.sum_of(other, self._compared) == ours:
                 self._keep(_note(number, "same", commit, other=other))
                 return True
         return False

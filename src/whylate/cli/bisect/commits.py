@@ -36,6 +36,12 @@ _length = option_under(Heading.LENGTH)
 @click.argument("plan", type=click.Path(path_type=Path))
 @_what("--build", required=True, metavar="CMD", help="Builds a commit, in its work tree.")
 @_what("--install", metavar="CMD", help="Brings a build to the board, before its runs.")
+@_what("--put", multiple=True, metavar="FILE:PATH",
+       help="Puts FILE of a build on the board as PATH for each run. May be repeated.")  # fmt: skip
+@_what("--before", multiple=True, metavar="CMD",
+       help="Runs on the board before each run, as insmod. May be repeated.")  # fmt: skip
+@_what("--after", multiple=True, metavar="CMD",
+       help="Runs on the board after each run, as rmmod. May be repeated.")  # fmt: skip
 @_what("--repository", type=click.Path(path_type=Path), default=Path(), metavar="DIR",
        help="[default: here]")  # fmt: skip
 @_what("--first-parent", is_flag=True, help="A merge counts as one commit.")
@@ -115,9 +121,11 @@ def command(
 
 def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan:
     """Return the plan of a bisection; raises RequestError."""
+    from whylate.bisect.commits.board_files import check_put
     from whylate.bisect.commits.carry_out import run_plan
     from whylate.bisect.commits.model import CommitsPlan
     from whylate.bisect.outcome import statistic_of_workload
+    from whylate.run.preparation.model import parse_commands
 
     _, plan = run_plan(path, Path("/build"))
     statistic, build = asked["statistic"], _words("--build", asked["build"])
@@ -130,6 +138,9 @@ def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan
         first_parent=bool(asked["first_parent"]),
         build=build,
         install=_words("--install", asked["install"]),
+        put=check_put(_texts(asked["put"])),
+        before=parse_commands("--before", _texts(asked["before"])),
+        after=parse_commands("--after", _texts(asked["after"])),
         binary=str(asked["binary"]),
         plan_sha256=sha256_of(path),
         statistic=statistic_of_workload(
@@ -147,3 +158,9 @@ def _words(option: str, text: object) -> list[str]:
         return shlex.split("" if text is None else str(text))
     except ValueError as error:
         raise RequestError(f"{option}: {error}") from None
+
+
+def _texts(value: object) -> list[str]:
+    """Return the texts of an option that may be repeated."""
+    assert isinstance(value, tuple)  # noqa: S101 (click made it)
+    return [str(text) for text in value]
