@@ -11,6 +11,14 @@ from whylate.recording.bounds import Count, Integer, Small
 SCHEMA_VERSION = 1
 
 
+#: Kinds of steps.
+Kind = Literal[
+    "run", "confirmation", "unbuildable", "same", "reverted", "kept", "not reverted"
+]  # fmt: skip
+#: Those that are runs.
+RUN_KINDS: tuple[Kind, ...] = ("run", "confirmation", "reverted", "kept")
+
+
 class CommitsPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """commits.json.
 
@@ -43,12 +51,14 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """A line of steps.jsonl.
 
     kind: a run of the search, a run of the confirmation, a commit that cannot be built or run, or
-    one whose binary is that of another. value: of a run, as runs are compared; unit: of the
-    statistic. other: the commit with the same binary. reason: why it cannot be built or run.
+    one whose binary is that of another; a run of BAD with the commit reverted on top, a run of BAD
+    beside it, or that there is no such version. value: of a run, as runs are compared; unit: of the
+    statistic. other: the commit with the same binary. reason: why it cannot be built, run or
+    reverted.
     """
 
     number: Count
-    kind: Literal["run", "confirmation", "unbuildable", "same"]
+    kind: Kind
     commit: str
     value: float | None = None
     unit: str = "ns"

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from whylate.bisect.commits.carry_out import Result
 from whylate.bisect.commits.graph import Commits
-from whylate.bisect.commits.model import CommitsPlan, Step
+from whylate.bisect.commits.model import RUN_KINDS, CommitsPlan, Step
+from whylate.bisect.commits.reverted import Reverted
 from whylate.quantities import format_number, format_seconds_up
 from whylate.stats.ordered_search.answer import Answer, Kind
 from whylate.stats.ordered_search.confirmation import Confirmation
@@ -22,8 +23,8 @@ def lines_of(
     plan: CommitsPlan, commits: Commits, steps: Sequence[Step], result: Result
 ) -> Iterator[str]:
     """Yield the result, a sentence a line."""
-    runs = sum(step.kind in ("run", "confirmation") for step in steps)
-    built = len({step.commit for step in steps if step.kind != "unbuildable"})
+    runs = sum(step.kind in RUN_KINDS for step in steps)
+    built = len({step.commit for step in steps if step.kind not in ("unbuildable", "reverted")})
     failed = sum(step.kind == "unbuildable" for step in steps)
     took_s = sum(step.took_s for step in steps)
     text = (
@@ -38,6 +39,8 @@ def lines_of(
     yield from _result(commits, answer)
     if result.confirmation is not None:
         yield _confirmed(result.confirmation)
+        if result.reverted is not None:
+            yield _reverted(result.reverted)
     elif answer.kind is Kind.ONE_VERSION:
         yield "Not confirmed: it, or its parent, cannot be run."
 
@@ -79,3 +82,16 @@ def _confirmed(confirmation: Confirmation) -> str:
     if confirmation.confirmed:
         return f"Confirmed by {confirmation.pairs} pairs of fresh runs: {interval}."
     return f"Not confirmed by {confirmation.pairs} pairs of fresh runs: {interval}."
+
+
+def _reverted(reverted: Reverted) -> str:
+    """Return what becomes of BAD without the culprit."""
+    back = reverted.back
+    if back is None:
+        return f"Reverted on BAD, it was not measured: {plain(reverted.reason, 300)}."
+    interval, gives = "", "it is not shown to give back anything:"
+    if back.low is not None and back.high is not None:
+        interval = f" [{100 * back.low:.0f}, {100 * back.high:.0f}]"
+        gives = "it gives back" if back.low > 0 else gives
+    part = f"{100 * back.part:.0f} %{interval} of the difference between GOOD and BAD"
+    return f"Reverted on BAD, {gives} {part}, by {reverted.pairs} pairs of fresh runs."

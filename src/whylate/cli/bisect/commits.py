@@ -16,6 +16,7 @@ from whylate.cli.board_options import environment_option
 from whylate.cli.compare.fail_on import UNKNOWN
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
+from whylate.cli.parameter_types import NewPath
 from whylate.cli.print_json import json_option, print_document
 from whylate.cli.run_options import new_directory
 from whylate.files import sha256_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _what = option_under(Heading.WHAT)
 _length = option_under(Heading.LENGTH)
+_output = option_under(Heading.OUTPUT)
 
 
 @click.command(name="commits", cls=GroupedCommand)
@@ -51,15 +53,21 @@ _length = option_under(Heading.LENGTH)
          metavar="P", help="End when the answer is so probable.")  # fmt: skip
 @_length("--runs", type=click.IntRange(min=20), default=400, show_default=True, metavar="N",
          help="At most N runs, before those that confirm.")  # fmt: skip
+@_length("--jobs", type=click.IntRange(0, 64), metavar="N",
+         help="Build so many commits at a time while a board measures.  [default: 1; 0 where this "
+         "machine measures itself]")  # fmt: skip
 @environment_option
 @output_option
+@_output("--junit", type=NewPath(), metavar="FILE", help="Write JUnit XML too.")
 @json_option
 def command(
     good: str,
     bad: str,
     plan: Path,
+    jobs: int | None,
     environment: Path | None,
     output: Path | None,
+    junit: Path | None,
     as_json: bool,
     **asked: object,
 ) -> None:
@@ -79,6 +87,7 @@ def command(
     from whylate.bisect.commits.git import GitError
     from whylate.bisect.commits.graph import read_commits
     from whylate.bisect.commits.journal import CommitsJournal
+    from whylate.bisect.commits.junit import junit_of
     from whylate.bisect.commits.words import lines_of
     from whylate.cli.bisect.commits_view import CommitsView
     from whylate.files import write_whole
@@ -99,7 +108,9 @@ def command(
     interrupt = Interrupt()
     with CommitsJournal(directory, wanted) as journal, CommitsView(wanted, commits) as view:
         try:
-            result = bisect_commits(journal, commits, plan, open_for, view, interrupt.wanted)
+            result = bisect_commits(
+                journal, commits, plan, open_for, view, interrupt.wanted, _jobs(plan, jobs)
+            )
         except (BrokenEndError, GitError) as error:
             raise RequestError(str(error)) from None
         steps = journal.lines
@@ -108,6 +119,8 @@ def command(
         failed = {commits.place(step.commit) for step in steps if step.kind == "unbuildable"}
         log = format_bisect_log(commits, result.answer, measured, failed)
         write_whole(directory / "bisect.log", log.encode())
+    if junit is not None:
+        write_whole(junit, junit_of(wanted, commits, steps, result))
     if as_json:
         print_document("bisect-commits", document(wanted, commits, steps, result, directory))
     else:
@@ -150,6 +163,19 @@ def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan
         runs=int(str(asked["runs"])),
         seed=plan.seed,
     )
+
+
+def _jobs(path: Path, asked: int | None) -> int:
+    """Return how many commits are built while another is run; raises RequestError.
+
+    A build would make what this machine measures later, in real time.
+    """
+    from whylate.bisect.commits.carry_out import run_plan
+    from whylate.lab.description import names
+
+    board, plan = run_plan(path, Path("/build"))
+    here = board == "local" or (board in names() and not plan.virtual_time)
+    return int(not here) if asked is None else asked
 
 
 def _words(option: str, text: object) -> list[str]:
