@@ -22,6 +22,8 @@ from whylate.run.preparation.model import Preparation, PreparationError, check_p
 from whylate.run.progress import Quiet
 from whylate.run.several import Job, carry_out
 
+#: A directory of the image over which its init mounts another.
+WORDS = "/dev/shm/words"  # noqa: S108 (of the board)
 SCRIPT = b"#!/bin/sh\necho new\n"
 
 
@@ -129,8 +131,10 @@ def test_a_file_that_is_not_what_was_put_there_is_noticed(tmp_path: Path) -> Non
 
 @pytest.mark.qemu
 def test_in_virtual_time_files_and_commands_are_there_when_the_run_begins(tmp_path: Path) -> None:
-    script = b"#!/bin/sh\ncat /run/words\n"
+    script = b"#!/bin/sh\ncat /run/words\nls -l /opt/made/work | grep -q rwxr-x--x\n"
     work = ("/opt/made/work", script, 0o751)
+    # In the image that is a link to busybox.
+    others = (("/bin/true", b"#!/bin/sh\nexit 9\n", 0o755), (WORDS, b"17 words\n", 0o644))
     plan = RunPlan(
         workload=Command(
             points=[CommandPoint(("/opt/made/work",), value=r"(\d+) words")], rounds=1
@@ -141,12 +145,12 @@ def test_in_virtual_time_files_and_commands_are_there_when_the_run_begins(tmp_pa
     def run(name: str, *before: tuple[str, ...]) -> Exception | None:
         job = Job(
             "pc", lambda: open_board("pc", BoardOptions()), plan, tmp_path / name, Quiet(),
-            preparation=Preparation((work,), before),
+            preparation=Preparation((work, *others), before),
         )  # fmt: skip
         return carry_out(job, lambda: False).error
 
     with own_boards("pc"):
-        error = run("good", ("sh", "-c", "echo 17 words >/run/words"))
+        error = run("good", ("cp", WORDS, "/run"), ("/bin/sh", "-c", "/bin/true || [ $? = 9 ]"))
         assert error is None, error
         value, _ = outcome_of(tmp_path / "good", "value")
         assert math.exp(value) == pytest.approx(17)

@@ -41,6 +41,8 @@ _HEADERS = frozenset(
         tarfile.GNUTYPE_LONGLINK,
     }
 )
+#: A whole archive is at its end when it is read once or twice more.
+_MOST_ENDS = 8
 _TYPES: dict[bytes, Type] = {
     tarfile.DIRTYPE: "directory",
     tarfile.SYMTYPE: "link",
@@ -67,6 +69,24 @@ class _BoundedInfo(tarfile.TarInfo):
         if self.size < 0 or (self.type in _HEADERS and self.size > _MAX_HEADER):
             raise tarfile.ReadError(f"a header of {self.size} bytes")
         return cast("Self", super()._proc_member(archive))  # type: ignore[misc]
+
+
+class _Ending:
+    """A stream whose end is an error where tarfile does not stop at it.
+
+    It skips a member by reading as many pieces as its header has, and 2^60 bytes are possible.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._ends = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._ends += not data
+        if self._ends > _MOST_ENDS:
+            raise EOFError("it ends within a file")
+        return data
 
 
 def read_tarball(path: Path) -> Tree:
@@ -172,7 +192,7 @@ def _opened(path: Path) -> Iterator[tarfile.TarFile]:
             packed = packing(file.read(8))
             file.seek(0)
             with tarfile.open(
-                fileobj=_unpacked(file, packed),
+                fileobj=cast("IO[bytes]", _Ending(_unpacked(file, packed))),
                 mode="r|",
                 tarinfo=_BoundedInfo,
                 encoding="utf-8",

@@ -14,6 +14,8 @@ from whylate.boards.facts.snapshot import FileRequest
 from whylate.lab.faults.place import SERVICES
 from whylate.run.preparation.model import Preparation, PreparationError, check_script
 
+#: Where files wait in the image: under their own paths, what init mounts there would hide some.
+_FILES = "/whylate/files"
 _RESULT = "/run/whylate-prepared"
 _OUTPUT = "/run/whylate-output"
 _DONE = "done"
@@ -35,7 +37,11 @@ def image_files(
     others = tuple(file for file in services if file[0] != SERVICES)
     then = b"".join(data for path, data, _ in services if path == SERVICES)
     script = _script(preparation).encode() + then
-    return (*preparation.files, *others, (SERVICES, script, 0o755))
+    waiting = (
+        (f"{_FILES}/{number}", data, mode)
+        for number, (_, data, mode) in enumerate(preparation.files)
+    )
+    return (*waiting, *others, (SERVICES, script, 0o755))
 
 
 def check_result(files: Mapping[str, bytes]) -> None:
@@ -48,9 +54,14 @@ def check_result(files: Mapping[str, bytes]) -> None:
 def _script(preparation: Preparation) -> str:
     """Return a script that stops at the first failure, and writes why."""
     steps = []
-    for file in preparation.files:
-        failure = shlex.quote(f"{file[0]} is not what was put there")
-        steps.append(f"{check_script(file)} || {{ echo {failure}; exit 1; }}")
+    for number, file in enumerate(preparation.files):
+        path, folder = shlex.quote(file[0]), shlex.quote(file[0].rpartition("/")[0] or "/")
+        failure = shlex.quote(f"{file[0]} cannot be put there")
+        put = f"mkdir -p {folder} && rm -f {path} && mv {_FILES}/{number} {path}"
+        steps.append(
+            f"{put} && chmod {file[2]:o} {path} && {check_script(file)} || "
+            f"{{ echo {failure}; exit 1; }}"
+        )
     for words in preparation.before:
         failure = shlex.quote(f"{' '.join(words)[:80]} ended with status")
         steps.append(
