@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -153,7 +153,8 @@ class SidesCase:
 
     def _damaged_tarball(self, chance: random.Random) -> bytes:
         data = tarball(texts())
-        pack = chance.choice([bytes, bytes, gzip.compress, lzma.compress])
+        packs: list[Callable[[bytes], bytes]] = [bytes, bytes, gzip.compress, lzma.compress]
+        pack = chance.choice(packs)
         if chance.random() < 0.5:
             return fuzz_case.damage(chance, pack(data))
         raw = bytearray(data)
