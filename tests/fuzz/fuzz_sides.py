@@ -115,7 +115,19 @@ def image() -> bytes | None:
             (root / name).write_bytes(data)
         (root / "lib64").symlink_to("lib")
         (root / "long").symlink_to("z" * 100)
-        words = [mke2fs, "-q", "-t", "ext4", "-O", "^has_journal", "-b", "1024", "-d", root, made]
+        words: list[str | Path] = [
+            mke2fs,
+            "-q",
+            "-t",
+            "ext4",
+            "-O",
+            "^has_journal",
+            "-b",
+            "1024",
+            "-d",
+            root,
+            made,
+        ]
         subprocess.run([*words, f"{_IMAGE}k"], check=True, capture_output=True)
         return made.read_bytes()
 
