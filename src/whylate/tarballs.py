@@ -30,6 +30,8 @@ _HEADERS = frozenset(
         tarfile.GNUTYPE_LONGLINK,
     }
 )
+#: A whole archive is at its end when it is read once or twice more.
+_MOST_ENDS = 8
 _ERRORS = (
     tarfile.TarError,
     lzma.LZMAError,
@@ -55,6 +57,24 @@ class _BoundedInfo(tarfile.TarInfo):
         return cast("Self", super()._proc_member(archive))  # type: ignore[misc]
 
 
+class _Ending:
+    """A stream whose end is an error where tarfile does not stop at it.
+
+    It skips a member by reading as many pieces as its header has, and 2^60 bytes are possible.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._ends = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self._ends += not data
+        if self._ends > _MOST_ENDS:
+            raise EOFError("it ends within a file")
+        return data
+
+
 @contextmanager
 def opened_tarball(path: Path) -> Iterator[tarfile.TarFile]:
     """Yield an archive, plain or packed with gzip, xz or zstd, that is read from start to end.
@@ -66,7 +86,7 @@ def opened_tarball(path: Path) -> Iterator[tarfile.TarFile]:
             packed = packing(file.read(8))
             file.seek(0)
             with tarfile.open(
-                fileobj=_unpacked(file, packed),
+                fileobj=cast("IO[bytes]", _Ending(_unpacked(file, packed))),
                 mode="r|",
                 tarinfo=_BoundedInfo,
                 encoding="utf-8",

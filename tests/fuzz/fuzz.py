@@ -21,6 +21,7 @@ import fuzz_imports  # noqa: E402
 import fuzz_plans  # noqa: E402
 import fuzz_probe  # noqa: E402
 import fuzz_recordings  # noqa: E402
+import fuzz_sides  # noqa: E402
 import fuzz_traces  # noqa: E402
 
 FUZZERS: dict[str, Callable[[int, float], fuzz_case.Result]] = {
@@ -29,6 +30,7 @@ FUZZERS: dict[str, Callable[[int, float], fuzz_case.Result]] = {
     "imports": fuzz_imports.run,
     "traces": fuzz_traces.run,
     "plans": fuzz_plans.run,
+    "sides": fuzz_sides.run,
     "wire": fuzz_probe.run_wire,
     "sessions": fuzz_probe.run_sessions,
 }
@@ -37,6 +39,7 @@ BY_CASE: dict[str, Callable[[int, float, int], fuzz_case.Result]] = {
     "imports": fuzz_imports.run,
     "traces": fuzz_traces.run,
     "plans": fuzz_plans.run,
+    "sides": fuzz_sides.run,
 }
 WHAT = {"frames": "frames", "wire": "frames", "sessions": "commands"}
 

@@ -12,6 +12,7 @@ import fuzz_imports
 import fuzz_plans
 import fuzz_probe
 import fuzz_recordings
+import fuzz_sides
 import fuzz_traces
 import pytest
 import seeds
@@ -73,6 +74,10 @@ def test_figures_that_a_file_cannot_hold_are_found() -> None:
 
 def test_whatever_a_user_writes_is_a_plan_or_one_line() -> None:
     check(fuzz_plans.run(1, SECONDS), 1)
+
+
+def test_a_damaged_side_is_compared_or_refused() -> None:
+    check(fuzz_sides.run(1, SECONDS), 1)
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,8 @@ from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.plan import RunPlan
 from whylate.run.errors import RequestError
 from whylate.run.measure import measure
+from whylate.run.preparation.board import prepared
+from whylate.run.preparation.model import NOTHING, Preparation
 from whylate.run.progress import Observer
 from whylate.run.unattended import measure_unattended
 
@@ -46,6 +48,8 @@ class Job:
     around: Callable[[Board], AbstractContextManager[object]] = nullcontext
     #: In virtual time, as of measure_unattended().
     disguise: str = ""
+    #: What the board gets for the run.
+    preparation: Preparation = NOTHING
 
 
 @dataclass(frozen=True)
@@ -68,11 +72,16 @@ def carry_out(job: Job, stopped: Callable[[], bool]) -> Outcome:
         if job.plan.virtual_time:
             with held(planned(board), job.observer.log) as virtual:
                 measure_unattended(
-                    virtual, job.plan, job.directory, job.observer, stopped, job.disguise
-                )
+                    virtual, job.plan, job.directory, job.observer, stopped, job.disguise,
+                    job.preparation,
+                )  # fmt: skip
                 recorded = True
         else:
-            with ready(board, job.observer.log, job.boot), job.around(board):
+            with (
+                ready(board, job.observer.log, job.boot),
+                job.around(board),
+                prepared(board, job.preparation),
+            ):
                 measure(board, job.plan, job.directory, job.observer, stopped)
                 recorded = True
     except FAILURES as failure:

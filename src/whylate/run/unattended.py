@@ -38,6 +38,8 @@ from whylate.run.budgets import measuring_budget
 from whylate.run.console import copy_console
 from whylate.run.hits import hits_command, refuse_uncounted
 from whylate.run.measure import load_command, recorder_commands, refuse_dead_loads
+from whylate.run.preparation.image import RESULT, check_result, image_files
+from whylate.run.preparation.model import Preparation, PreparationError
 from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening
 from whylate.run.resolve import check, resolve
@@ -78,6 +80,7 @@ class Script:
 
     frames: bytearray = field(default_factory=bytearray)
     facts: set[int] = field(default_factory=set)
+    prepared: set[int] = field(default_factory=set)
     preparing: set[int] = field(default_factory=set)
     before: set[int] = field(default_factory=set)
     recorder: set[int] = field(default_factory=set)
@@ -109,15 +112,19 @@ def settling_ms(seed: int) -> int:
     return hashlib.sha256(str(seed).encode()).digest()[0]
 
 
-def write_script(plan: RunPlan, release: str, placed: Sequence[PlacedFault] = ()) -> Script:
+def write_script(
+    plan: RunPlan, release: str, placed: Sequence[PlacedFault] = (), *, prepared: bool = False
+) -> Script:
     """Return the commands of this plan for a board with that kernel.
 
-    placed: the injected faults, whose logs are read at the end.
+    placed: the injected faults, whose logs are read at the end. prepared: whether the image has
+    what a board gets for the run, of which the result is read first.
     """
     script = Script()
     script.add(Hello(__version__), set())
     script.add(Frequency(tuple(plan.measured_cpus)), script.facts)
     script.read(for_release(WANTED, release), script.facts)
+    script.read([RESULT] if prepared else [], script.prepared)
     for setting in plan.settings:
         script.add(Setting(setting.path, setting.value), script.preparing)
     for index, load in enumerate(plan.loads):
@@ -156,19 +163,24 @@ def measure_unattended(
     observer: Observer,
     stopped: Callable[[], bool] = lambda: False,
     disguise: str = "",
+    preparation: Preparation | None = None,
 ) -> Manifest:
     """Run the workload on a board in virtual time and return the manifest of the recording.
 
     The board must be held and off. disguise: gives the faults meaningless names
-    (whylate.lab.faults.catalogue); "": their own. The rest is as in whylate.run.measure.measure().
+    (whylate.lab.faults.catalogue); "": their own. preparation: what the board gets in its image;
+    raises PreparationError where it does not become ready. The rest is as in
+    whylate.run.measure.measure().
     """
     check(request)
     must_be_new(directory)
     board.need_cpus(_least_cpus(request, board))
     plan = resolve(request, range(board.cpus))
     placed = _place(board, plan, disguise, observer)
-    script = write_script(plan, board.release, placed)
+    script = write_script(plan, board.release, placed, prepared=bool(preparation))
     files = services(placed) if placed else ()
+    if preparation:
+        files = image_files(preparation, files)
     started = board.carry_out(bytes(script.frames), plan.seed, observer.log, files)
     with closed(started.stream) as stream:
         client = Client(stream)
@@ -197,7 +209,7 @@ def measure_unattended(
                     journal.closing(closing(run.client, state, changed, problems))
                     # What the board sends from here on does not belong to the run.
                     stream.close()
-            except ProbeRefusedError:
+            except (ProbeRefusedError, PreparationError):
                 shutil.rmtree(directory)
                 raise
             journal.seal()
@@ -270,6 +282,9 @@ def _follow(
         if run.plan.loads:
             run.observer.step(Step.WARM_UP)
         run.client.enter(_in_virtual_time(PREPARE))
+        if script.prepared:
+            prepared = reader.files(script.prepared)
+            check_result({path: file.data for path, file in prepared.files.items()})
         reader.answers(script.preparing)
         refuse_dead_loads(run)
         before = reader.files(script.before)

@@ -215,3 +215,13 @@ def test_a_damaged_image_or_archive_is_one_line_and_ends(tmp_path: Path) -> None
             except SideError:
                 refused += 1
     assert refused > 10
+
+
+def test_a_file_that_claims_more_than_there_is_ends_the_archive_at_once(tmp_path: Path) -> None:
+    # tarfile would read 2^60 bytes in pieces, of a stream that is at its end.
+    member = tarfile.TarInfo("etc/huge")
+    member.size = 1 << 60
+    path = tmp_path / "root.tar.gz"
+    path.write_bytes(gzip.compress(member.tobuf(tarfile.GNU_FORMAT) + b"data"))
+    with pytest.raises(SideError, match="it ends within a file"):
+        read_tarball(path)

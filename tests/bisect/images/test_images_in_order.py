@@ -9,7 +9,8 @@ import pytest
 
 from whylate.bisect.ordered.carry_out import BrokenEndError, bisect_ordered
 from whylate.bisect.ordered.journal import OrderedJournal
-from whylate.bisect.ordered.model import Step
+from whylate.bisect.ordered.model import Kind, Step
+from whylate.bisect.ordered.versions import Wanted
 from whylate.bisect.ordered.words import lines_of
 from whylate.bisect.ordered_images.model import (
     LAYOUT,
@@ -21,6 +22,7 @@ from whylate.bisect.outcome import NoOutcomeError
 from whylate.boards.board import Board, BoardError
 from whylate.run.errors import RequestError
 from whylate.run.progress import Observer, Quiet
+from whylate.stats.ordered_search.outlook import Outlook
 from whylate.study.plan_file import read_plan_file
 
 COUNT, CULPRIT, BROKEN, SAME = 12, 7, 3, 5
@@ -33,8 +35,11 @@ class Silent:
         del board
         return Quiet()
 
-    def run_begins(self, number: int, place: int, *, fresh: bool) -> None:
-        del number, place, fresh
+    def searching(self, outlook: Outlook) -> None:
+        del outlook
+
+    def run_begins(self, number: int, place: int, kind: Kind) -> None:
+        del number, place, kind
 
     def step_ends(self, step: Step) -> None:
         del step
@@ -50,9 +55,10 @@ class Simulated(ImageVersions):
     broken: tuple[int, ...] = (BROKEN,)
 
     def attempt(
-        self, place: int, number: int, directory: Path, observer: Observer
+        self, wanted: Wanted, number: int, directory: Path, observer: Observer
     ) -> tuple[float, str]:
         del directory, observer
+        place = wanted.place
         if place in self.broken:
             raise NoOutcomeError("it does not boot")
         noise = np.random.default_rng(number).normal(0, 0.05)

@@ -14,8 +14,9 @@ class CommitsPlan(OrderedPlan, frozen=True, forbid_unknown_fields=True, kw_only=
     """commits.json.
 
     repository: a path. good, bad: full hashes. build, install: words of commands; no install: none
-    is needed. binary: the file of a build by which two builds are the same; "": none. plan_sha256:
-    of the file with the workload.
+    is needed. put: "FILE:PATH", a file of a build and its path on the board. before, after: words
+    of commands on the board around each run. binary: the file of a build by which two builds are
+    the same; "": none. plan_sha256: of the file with the workload.
     """
 
     format: Literal["whylate-bisect-commits"] = "whylate-bisect-commits"
@@ -26,5 +27,8 @@ class CommitsPlan(OrderedPlan, frozen=True, forbid_unknown_fields=True, kw_only=
     first_parent: bool = False
     build: list[str]
     install: list[str]
+    put: list[str]
+    before: list[list[str]]
+    after: list[list[str]]
     binary: str = ""
     plan_sha256: str

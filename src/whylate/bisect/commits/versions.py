@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from whylate.bisect.commits.builds import Builds
+from whylate.bisect.commits.board_files import preparation, put_names
+from whylate.bisect.commits.builds import Builds, Version
 from whylate.bisect.commits.graph import Commits
 from whylate.bisect.commits.model import CommitsPlan
 from whylate.bisect.ordered.value import value_of_run
-from whylate.bisect.ordered.versions import Nouns
+from whylate.bisect.ordered.versions import Nouns, Wanted
 from whylate.boards.board import Board, BoardError
 from whylate.recording.errors import DiskError
 from whylate.recording.plan import RunPlan
 from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import Applied
 from whylate.run.loads import parse_load
+from whylate.run.preparation.model import Preparation, PreparationError
 from whylate.run.progress import Observer
 from whylate.run.several import Job, carry_out
 from whylate.stats.ordered_search.history import History
@@ -27,9 +29,14 @@ NOUNS = Nouns("commits", "commit", "commits", "its parent", "GOOD", "BAD")
 
 
 class CommitVersions:
-    """The commits of a range. plan_path: of the file with the workload."""
+    """The commits of a range.
+
+    plan_path: of the file with the workload. jobs: how many commits are built at a time while a
+    board measures.
+    """
 
     nouns = NOUNS
+    can_revert = True
 
     def __init__(
         self,
@@ -39,13 +46,23 @@ class CommitVersions:
         plan_path: Path,
         open_board: Callable[[str], Board],
         stopped: Callable[[], bool],
+        jobs: int = 0,
     ) -> None:
         self._plan = plan
         self._commits = commits
         self._plan_path = plan_path
         self._open = open_board
         self._stopped = stopped
-        self._builds = Builds(Path(plan.repository), directory, plan.build, plan.install)
+        self._builds = Builds(
+            Path(plan.repository), directory, plan.build, plan.install, jobs=jobs, stopped=stopped
+        )
+        self._ready = Preparation()
+        #: Files by which two builds are the same.
+        self._compared = [plan.binary] if plan.binary else self._all_that_differs()
+
+    def close(self) -> None:
+        """Stop all builds, and wait for their end."""
+        self._builds.close()
 
     @property
     def history(self) -> History:
@@ -68,7 +85,7 @@ class CommitVersions:
 
     def title(self, place: int) -> str:
         """Return the hash, shortened, and the first line of the message."""
-        return f"{self.short(place)} {self._commits.subjects[place]}"
+        return f"{self.short(place)} {self._commits.subjects[place] if place else NOUNS.first}"
 
     def short(self, place: int) -> str:
         """Return the hash, shortened."""
@@ -78,36 +95,70 @@ class CommitVersions:
         """Return the first parent."""
         return self._commits.parents[place][0]
 
-    def make(self, place: int) -> None:
-        """Build a commit; raises UnavailableError, GitError and DiskError."""
-        self._builds.built(self.names[place])
+    def made(self) -> set[int]:
+        """Return the commits of which there is a build."""
+        return {self.place(commit) for commit in self._builds.built_commits()}
+
+    def make(self, wanted: Wanted) -> None:
+        """Build a commit; raises UnavailableError, GitError, DiskError and StoppedEarlyError."""
+        self._builds.built(self._version(wanted))
+
+    def make_ahead(self, wanted: Callable[[], Iterable[Wanted]]) -> None:
+        """Build commits in the background."""
+        self._builds.build_ahead(lambda: [self._version(version) for version in wanted()])
+
+    def failed_ahead(self) -> list[tuple[int, str]]:
+        """Return commits that were tried ahead and do not build, with the reason."""
+        failed = self._builds.failed_ahead()
+        return [(self.place(v.commit), reason) for v, reason in failed if not v.without]
 
     def same_as(self, place: int, known: Sequence[str]) -> str:
         """Return the commit with the same binary, or ""; raises UnavailableError."""
-        if not self._plan.binary:
+        if not self._compared:
             return ""
-        ours = self._builds.sum_of(self.names[place], self._plan.binary)
-        same = (name for name in known if self._builds.sum_of(name, self._plan.binary) == ours)
+        ours = self._builds.sum_of(Version(self.names[place]), self._compared)
+        same = (
+            name for name in known if self._builds.sum_of(Version(name), self._compared) == ours
+        )
         return next(same, "")
 
-    def bring(self, place: int) -> None:
-        """Install a build; raises UnavailableError."""
-        self._builds.installed(self.names[place])
+    def bring(self, wanted: Wanted) -> None:
+        """Install a build, and read what a run of it is prepared with; raises UnavailableError."""
+        version = self._version(wanted)
+        self._builds.installed(version)
+        self._ready = preparation(self._plan, self._builds.path(version))
 
     def attempt(
-        self, place: int, number: int, directory: Path, observer: Observer
+        self, wanted: Wanted, number: int, directory: Path, observer: Observer
     ) -> tuple[float, str]:
         """Make a run once and return its value and unit; raises as its protocol says."""
         shutil.rmtree(directory, ignore_errors=True)
-        board, plan = run_plan(self._plan_path, self._builds.path(self.names[place]), number)
-        job = Job(board, lambda: self._open(board), plan, directory, observer)
+        tree = self._builds.path(self._version(wanted))
+        board, plan = run_plan(self._plan_path, tree, number)
+        job = Job(
+            board, lambda: self._open(board), plan, directory, observer, preparation=self._ready
+        )
         outcome = carry_out(job, self._stopped)
-        if isinstance(outcome.error, DiskError | RequestError):
-            raise outcome.error
-        if isinstance(outcome.error, BoardError):
+        error = outcome.error
+        if isinstance(error, DiskError | RequestError):
+            raise error
+        if isinstance(error, BoardError) and not isinstance(error, PreparationError):
             # Of the board, not of the commit.
-            raise RequestError(f"{outcome.error}; the same command goes on where it was")
+            raise RequestError(f"{error}; the same command goes on where it was")
         return value_of_run(outcome, Applied(plan), self._plan.statistic)
+
+    def _version(self, wanted: Wanted) -> Version:
+        """Return what is built: a commit, or BAD with it reverted on top."""
+        commit = self.names[wanted.place]
+        if not wanted.reverted:
+            return Version(commit)
+        merge = len(self._commits.parents[wanted.place]) > 1
+        return Version(self.names[-1], commit, merge=merge)
+
+    def _all_that_differs(self) -> list[str]:
+        """Return the files that a board gets of a build, if a run depends on nothing else of it."""
+        first, second = (run_plan(self._plan_path, Path(name))[1] for name in ("/a", "/b"))
+        return put_names(self._plan) if first == second and not self._plan.install else []
 
 
 def run_plan(path: Path, build: Path, number: int = 0) -> tuple[str, RunPlan]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from whylate.bisect.ordered.carry_out import Result
 from whylate.bisect.ordered.model import OrderedPlan, Step
+from whylate.bisect.ordered.reverted import Reverted
 from whylate.bisect.ordered.versions import Versions
+from whylate.stats.ordered_search.confirmation import Confirmation
 
 
 def document(
@@ -31,13 +34,9 @@ def document(
             "kinds": answer.kinds._asdict(),
         }
     if confirmation is not None:
-        evidence["confirmation"] = {
-            "confirmed": confirmation.confirmed,
-            "pairs": confirmation.pairs,
-            "difference": confirmation.difference,
-            "low": confirmation.difference - confirmation.half_width,
-            "high": confirmation.difference + confirmation.half_width,
-        }
+        evidence["confirmation"] = _confirmation(confirmation)
+    if result.reverted is not None:
+        evidence["reverted"] = _reverted(result.reverted)
     return {
         "directory": str(directory),
         "good": versions.names[0],
@@ -47,3 +46,19 @@ def document(
         **evidence,
         "steps": list(steps),
     }
+
+
+def _confirmation(confirmation: Confirmation) -> dict[str, Any]:
+    return {
+        "confirmed": confirmation.confirmed,
+        "pairs": confirmation.pairs,
+        "difference": confirmation.difference,
+        "low": confirmation.difference - confirmation.half_width,
+        "high": confirmation.difference + confirmation.half_width,
+    }
+
+
+def _reverted(reverted: Reverted) -> dict[str, Any]:
+    if reverted.back is None:
+        return {"reason": reverted.reason}
+    return {"pairs": reverted.pairs, "gives_back": asdict(reverted.back)}

@@ -10,10 +10,18 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from whylate.bisect.ordered.journal import RUNS, OrderedJournal, P
+from whylate.bisect.ordered.model import Kind as StepKind
 from whylate.bisect.ordered.model import OrderedPlan, Step
-from whylate.bisect.ordered.versions import UnavailableError, Versions
+from whylate.bisect.ordered.reverted import Reverted, next_reverted
+from whylate.bisect.ordered.versions import (
+    StoppedEarlyError,
+    UnavailableError,
+    Versions,
+    Wanted,
+)
 from whylate.bisect.outcome import NoOutcomeError
 from whylate.run.progress import Observer
+from whylate.stats.ordered_search.ahead import likely_next
 from whylate.stats.ordered_search.answer import Answer, Kind
 from whylate.stats.ordered_search.confirmation import Confirmation, Pair, next_confirmation
 from whylate.stats.ordered_search.events import (
@@ -24,6 +32,7 @@ from whylate.stats.ordered_search.events import (
     Settings,
     Unbuildable,
 )
+from whylate.stats.ordered_search.outlook import Outlook
 from whylate.stats.ordered_search.search import Run, next_step
 
 #: Attempts at a run before its version counts as one that cannot be run.
@@ -36,8 +45,11 @@ class OrderedObserver(Protocol):
     def observer(self, board: str) -> Observer:
         """Return the observer of the runs of a board."""
 
-    def run_begins(self, number: int, place: int, *, fresh: bool) -> None:
-        """Show that a version is made and run; fresh: to confirm."""
+    def searching(self, outlook: Outlook) -> None:
+        """Show how far the search is."""
+
+    def run_begins(self, number: int, place: int, kind: StepKind) -> None:
+        """Show that a version is made and run."""
 
     def step_ends(self, step: Step) -> None:
         """Show what became of it."""
@@ -48,11 +60,13 @@ class Result:
     """How a bisection ended. answer: None: it is not over.
 
     confirmation: of one version against that before it; None where nothing was to be confirmed,
-    or it is not over.
+    or it is not over. reverted: of the last version without it; None where it was not confirmed, is
+    the last one itself, or cannot be reverted.
     """
 
     answer: Answer | None = None
     confirmation: Confirmation | None = None
+    reverted: Reverted | None = None
 
 
 class BrokenEndError(Exception):
@@ -97,16 +111,36 @@ class _Bisection:
         pair = self._pair(answer)
         if pair is None:
             return Result(answer)
-        return Result(answer, self._confirm(pair))
+        confirmation = self._confirm(pair)
+        confirmed = confirmation is not None and confirmation.confirmed
+        if not confirmed or not self._versions.can_revert or pair.culprit == self._last:
+            return Result(answer, confirmation)
+        return Result(answer, confirmation, self._revert(pair))
 
     def _search(self) -> Answer | None:
         history = self._versions.history
         while not self._stopped():
-            events = events_of(self._versions, self._journal.lines)
-            step = next_step(history, events, self._settings())
+            for place, reason in self._versions.failed_ahead():
+                self._number += 1
+                self._cannot(self._number, place, reason)
+            step = next_step(history, self._events(), self._settings(), self._versions.made())
             if not isinstance(step, Run):
                 return step
-            self._run(step.version, fresh=False)
+            if step.outlook is not None:
+                self._observer.searching(step.outlook)
+            self._run(step.version, "run")
+        return None
+
+    def _revert(self, pair: Pair) -> Reverted | None:
+        """Run the last version, and that with the culprit reverted on top, in turns."""
+        while not self._stopped():
+            step = next_reverted(self._versions, self._journal.lines, self._plan.seed)
+            if isinstance(step, Reverted):
+                return step
+            if step:
+                self._run(pair.culprit, "reverted")
+            else:
+                self._run(self._last, "kept")
         return None
 
     def _confirm(self, pair: Pair) -> Confirmation | None:
@@ -120,7 +154,7 @@ class _Bisection:
             step = next_confirmation(pair, [run for run in runs if run.version in places])
             if isinstance(step, Confirmation):
                 return step
-            if not self._run(step, fresh=True):
+            if not self._run(step, "confirmation"):
                 return None
         return None
 
@@ -159,19 +193,30 @@ class _Bisection:
             seed=self._plan.seed,
         )
 
-    def _run(self, place: int, *, fresh: bool) -> bool:
+    @property
+    def _last(self) -> int:
+        return len(self._versions.names) - 1
+
+    def _events(self) -> list[Event]:
+        return events_of(self._versions, self._journal.lines)
+
+    def _run(self, place: int, kind: StepKind) -> bool:
         """Make and run a version, and keep what became of it; return whether it ran."""
         self._number += 1
         number, name = self._number, self._versions.names[place]
-        self._observer.run_begins(number, place, fresh=fresh)
+        version = Wanted(place, kind == "reverted")
+        self._observer.run_begins(number, place, kind)
         try:
-            self._versions.make(place)
-            if self._is_same(number, place, fresh=fresh):
+            self._versions.make(version)
+            if kind == "run" and self._is_same(number, place):
                 return True
-            self._versions.bring(place)
-        except UnavailableError as error:
-            self._cannot(number, place, str(error))
+            self._versions.bring(version)
+        except StoppedEarlyError:
             return False
+        except UnavailableError as error:
+            self._cannot(number, place, str(error), kind)
+            return False
+        self._make_ahead(place, kind)
         started, began = datetime.now(UTC), time.monotonic()
         directory = self._journal.directory / RUNS / f"{number:04d}"
         reason = ""
@@ -179,7 +224,7 @@ class _Bisection:
             reason = ""
             try:
                 value, unit = self._versions.attempt(
-                    place, number, directory, self._observer.observer(name)
+                    version, number, directory, self._observer.observer(name)
                 )
             except NoOutcomeError as error:
                 reason = str(error)
@@ -188,29 +233,46 @@ class _Bisection:
             if reason:
                 continue
             self._keep(
-                Step(number=number, kind="confirmation" if fresh else "run", version=name,
+                Step(number=number, kind=kind, version=name,
                      value=value, unit=unit, recording=f"{RUNS}/{number:04d}",
                      started=started.isoformat(timespec="milliseconds"),
                      took_s=round(time.monotonic() - began, 3))
             )  # fmt: skip
             return True
-        self._cannot(number, place, reason)
+        self._cannot(number, place, reason, kind)
         return False
 
-    def _is_same(self, number: int, place: int, *, fresh: bool) -> bool:
+    def _make_ahead(self, place: int, kind: StepKind) -> None:
+        """Make what may be run next, while this is run."""
+        events, settings, made = self._events(), self._settings(), self._versions.made()
+        failed = {event.version for event in events if isinstance(event, Unbuildable)}
+
+        def wanted() -> list[Wanted]:
+            if kind != "run":
+                return [Wanted(place, reverted=True)] if kind == "confirmation" else []
+            history = self._versions.history
+            places = likely_next(history, events, settings, place, made | failed)
+            return [Wanted(likely) for likely in places]
+
+        self._versions.make_ahead(wanted)
+
+    def _is_same(self, number: int, place: int) -> bool:
         """Keep that a version is the same as another one, the first time that it is made."""
         name = self._versions.names[place]
         known = {step.version for step in self._journal.lines if step.kind in ("run", "same")}
-        if fresh or name in known:
+        if name in known:
             return False
         other = self._versions.same_as(place, sorted(known, key=self._versions.place))
         if other:
             self._keep(_note(number, "same", name, other=other))
         return bool(other)
 
-    def _cannot(self, number: int, place: int, reason: str) -> None:
+    def _cannot(self, number: int, place: int, reason: str, kind: StepKind = "run") -> None:
         """Keep that a version cannot be made or run; raises BrokenEndError for an end."""
         nouns, name = self._versions.nouns, self._versions.names[place]
+        if kind == "reverted":
+            self._keep(_note(number, "not reverted", name, reason=reason[:400]))
+            return
         if place in (0, len(self._versions.names) - 1):
             end = nouns.first if place == 0 else nouns.last
             raise BrokenEndError(f"{end}, {self._versions.short(place)}: {reason}")

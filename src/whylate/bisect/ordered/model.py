@@ -8,6 +8,13 @@ import msgspec
 
 from whylate.recording.bounds import Count, Integer
 
+#: Kinds of steps.
+Kind = Literal[
+    "run", "confirmation", "unbuildable", "same", "reverted", "kept", "not reverted"
+]  # fmt: skip
+#: Those that are runs.
+RUN_KINDS: tuple[Kind, ...] = ("run", "confirmation", "reverted", "kept")
+
 
 class OrderedPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The keys of every plan: by what runs are compared, and when the search ends."""
@@ -22,13 +29,14 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """A line of steps.jsonl.
 
     kind: a run of the search, a run of the confirmation, a version that cannot be built or run, or
-    one whose binary is that of another. version: a hash, or an image. value: of a run, as runs are
-    compared; unit: of the statistic. other: the version with the same binary. reason: why it cannot
-    be built or run.
+    one whose binary is that of another; a run of the last version with one reverted on top, a run
+    of the last version beside it, or that there is no such version. version: a hash, or an image.
+    value: of a run, as runs are compared; unit: of the statistic. other: the version with the same
+    binary. reason: why it cannot be built, run or reverted.
     """
 
     number: Count
-    kind: Literal["run", "confirmation", "unbuildable", "same"]
+    kind: Kind
     version: str
     value: float | None = None
     unit: str = "ns"

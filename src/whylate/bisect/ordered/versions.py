@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +13,18 @@ from whylate.stats.ordered_search.history import History
 
 class UnavailableError(Exception):
     """A version that cannot be made or brought to a board; says why."""
+
+
+class StoppedEarlyError(Exception):
+    """What makes a version was stopped, because its result is not wanted any more."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A version that is to be made; reverted: the last one with that one reverted on top."""
+
+    place: int
+    reverted: bool = False
 
 
 @dataclass(frozen=True)
@@ -32,6 +44,10 @@ class Nouns:
 
 class Versions(Protocol):
     """Versions by their places in a history, the oldest first."""
+
+    @property
+    def can_revert(self) -> bool:
+        """Whether one can be reverted on top of the last one."""
 
     @property
     def history(self) -> History:
@@ -61,17 +77,29 @@ class Versions(Protocol):
     def before(self, place: int) -> int:
         """Return the version with which one is compared."""
 
-    def make(self, place: int) -> None:
-        """Make a version unless it is made; raises UnavailableError."""
+    def made(self) -> set[int]:
+        """Return the versions that are made."""
+
+    def make(self, wanted: Wanted) -> None:
+        """Make a version unless it is made; raises UnavailableError and StoppedEarlyError."""
+
+    def make_ahead(self, wanted: Callable[[], Iterable[Wanted]]) -> None:
+        """Make versions in the background, the first ones first, and not those wanted before.
+
+        wanted is called in the background too.
+        """
+
+    def failed_ahead(self) -> list[tuple[int, str]]:
+        """Return versions that were tried ahead and cannot be made, with the reason."""
 
     def same_as(self, place: int, known: Sequence[str]) -> str:
         """Return which of these is the same as one that was made, or ""."""
 
-    def bring(self, place: int) -> None:
+    def bring(self, wanted: Wanted) -> None:
         """Bring one that was made to the board; raises UnavailableError."""
 
     def attempt(
-        self, place: int, number: int, directory: Path, observer: Observer
+        self, wanted: Wanted, number: int, directory: Path, observer: Observer
     ) -> tuple[float, str]:
         """Make a run once and return its value and unit.
 

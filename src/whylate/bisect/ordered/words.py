@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from whylate.bisect.ordered.carry_out import Result
-from whylate.bisect.ordered.model import OrderedPlan, Step
+from whylate.bisect.ordered.model import RUN_KINDS, OrderedPlan, Step
+from whylate.bisect.ordered.reverted import Reverted
 from whylate.bisect.ordered.versions import Versions
 from whylate.quantities import format_number, format_seconds_up
 from whylate.stats.ordered_search.answer import Answer, Kind
@@ -22,8 +23,8 @@ def lines_of(
 ) -> Iterator[str]:
     """Yield the result, a sentence a line."""
     nouns = versions.nouns
-    runs = sum(step.kind in ("run", "confirmation") for step in steps)
-    built = len({step.version for step in steps if step.kind != "unbuildable"})
+    runs = sum(step.kind in RUN_KINDS for step in steps)
+    built = len({step.version for step in steps if step.kind not in ("unbuildable", "reverted")})
     failed = sum(step.kind == "unbuildable" for step in steps)
     took_s = sum(step.took_s for step in steps)
     text = (
@@ -38,6 +39,8 @@ def lines_of(
     yield from _result(versions, answer)
     if result.confirmation is not None:
         yield _confirmed(versions, result.confirmation)
+        if result.reverted is not None:
+            yield _reverted(versions, result.reverted)
     elif answer.kind is Kind.ONE_VERSION:
         yield f"Not confirmed: it, or {nouns.before}, cannot be run."
 
@@ -84,3 +87,17 @@ def _confirmed(versions: Versions, confirmation: Confirmation) -> str:
     if confirmation.confirmed:
         return f"Confirmed by {confirmation.pairs} pairs of fresh runs: {interval}."
     return f"Not confirmed by {confirmation.pairs} pairs of fresh runs: {interval}."
+
+
+def _reverted(versions: Versions, reverted: Reverted) -> str:
+    """Return what becomes of the last version without the culprit."""
+    first, last = versions.nouns.first, versions.nouns.last
+    back = reverted.back
+    if back is None:
+        return f"Reverted on {last}, it was not measured: {plain(reverted.reason, 300)}."
+    interval, gives = "", "it is not shown to give back anything:"
+    if back.low is not None and back.high is not None:
+        interval = f" [{100 * back.low:.0f}, {100 * back.high:.0f}]"
+        gives = "it gives back" if back.low > 0 else gives
+    part = f"{100 * back.part:.0f} %{interval} of the difference between {first} and {last}"
+    return f"Reverted on {last}, {gives} {part}, by {reverted.pairs} pairs of fresh runs."

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from whylate.bisect.ordered.value import value_of_run
-from whylate.bisect.ordered.versions import Nouns
+from whylate.bisect.ordered.versions import Nouns, Wanted
 from whylate.bisect.ordered_images.model import OrderedImagesPlan
 from whylate.recording.errors import RecordingError
 from whylate.run.errors import RequestError
@@ -25,6 +25,7 @@ class ImageVersions:
     """Images in order, on one board."""
 
     nouns = NOUNS
+    can_revert = False
     made_s: Sequence[float] = ()
 
     def __init__(
@@ -60,8 +61,19 @@ class ImageVersions:
         """Return the image before one."""
         return place - 1
 
-    def make(self, place: int) -> None:
-        """Make nothing: all are there."""
+    def made(self) -> set[int]:
+        """Return all: they are there."""
+        return set(range(len(self.names)))
+
+    def make(self, wanted: Wanted) -> None:
+        """Make nothing."""
+
+    def make_ahead(self, wanted: Callable[[], Iterable[Wanted]]) -> None:
+        """Make nothing."""
+
+    def failed_ahead(self) -> list[tuple[int, str]]:
+        """Return none."""
+        return []
 
     def same_as(self, place: int, known: Sequence[str]) -> str:
         """Return an image with the same content, or ""."""
@@ -69,17 +81,17 @@ class ImageVersions:
         ours = sums[self.names[place]]
         return next((name for name in known if sums[name] == ours), "")
 
-    def bring(self, place: int) -> None:
+    def bring(self, wanted: Wanted) -> None:
         """Bring nothing: the board gets it as it boots."""
 
     def attempt(
-        self, place: int, number: int, directory: Path, observer: Observer
+        self, wanted: Wanted, number: int, directory: Path, observer: Observer
     ) -> tuple[float, str]:
         """Make a run once and return its value and unit; raises as its protocol says."""
         study = self._plan.study
         board = study.boards[0]
         run = PlannedRun(board, study.loads[0].name, f"run-{number}", number)
-        applied = apply_knobs(study.request, study.variants[place].knobs, study.knobs)
+        applied = apply_knobs(study.request, study.variants[wanted.place].knobs, study.knobs)
         outcome = self._attempts.make(self._attempts.job(run, applied, directory, observer))
         if reason := self._attempts.put_back(board, observer.log):
             raise RequestError(f"{reason}; the same command goes on where it was")

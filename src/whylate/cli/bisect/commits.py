@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,12 @@ import click
 
 from whylate.boards.board import Board
 from whylate.boards.open import BoardOptions, open_board
-from whylate.cli.bisect.options import confidence_option, output_option, statistic_option
+from whylate.cli.bisect.options import (
+    confidence_option,
+    junit_option,
+    output_option,
+    statistic_option,
+)
 from whylate.cli.board_options import environment_option
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
@@ -33,6 +39,12 @@ _length = option_under(Heading.LENGTH)
 @click.argument("plan", type=click.Path(path_type=Path))
 @_what("--build", required=True, metavar="CMD", help="Builds a commit, in its work tree.")
 @_what("--install", metavar="CMD", help="Brings a build to the board, before its runs.")
+@_what("--put", multiple=True, metavar="FILE:PATH",
+       help="Puts FILE of a build on the board as PATH for each run. May be repeated.")  # fmt: skip
+@_what("--before", multiple=True, metavar="CMD",
+       help="Runs on the board before each run, as insmod. May be repeated.")  # fmt: skip
+@_what("--after", multiple=True, metavar="CMD",
+       help="Runs on the board after each run, as rmmod. May be repeated.")  # fmt: skip
 @_what("--repository", type=click.Path(path_type=Path), default=Path(), metavar="DIR",
        help="[default: here]")  # fmt: skip
 @_what("--first-parent", is_flag=True, help="A merge counts as one commit.")
@@ -41,15 +53,21 @@ _length = option_under(Heading.LENGTH)
 @confidence_option
 @_length("--runs", type=click.IntRange(min=20), default=400, show_default=True, metavar="N",
          help="At most N runs, before those that confirm.")  # fmt: skip
+@_length("--jobs", type=click.IntRange(0, 64), metavar="N",
+         help="Build so many commits at a time while a board measures.  [default: 1; 0 where this "
+         "machine measures itself]")  # fmt: skip
 @environment_option
 @output_option
+@junit_option
 @json_option
 def command(
     good: str,
     bad: str,
     plan: Path,
+    jobs: int | None,
     environment: Path | None,
     output: Path | None,
+    junit: Path | None,
     as_json: bool,
     **asked: object,
 ) -> None:
@@ -87,8 +105,11 @@ def command(
         return open_board(name, BoardOptions(environment=environment))
 
     interrupt = Interrupt()
-    versions = CommitVersions(wanted, commits, directory, plan, open_for, interrupt.wanted)
+    versions = CommitVersions(
+        wanted, commits, directory, plan, open_for, interrupt.wanted, _jobs(plan, jobs)
+    )
     with (
+        closing(versions),
         OrderedJournal(directory, LAYOUT, wanted) as journal,
         OrderedView(wanted, versions) as view,
     ):
@@ -102,14 +123,16 @@ def command(
         failed = {commits.place(step.version) for step in steps if step.kind == "unbuildable"}
         log = format_bisect_log(commits, result.answer, measured, failed)
         write_whole(directory / "bisect.log", log.encode())
-    show_ordered_result(wanted, versions, steps, result, directory, as_json=as_json)
+    show_ordered_result(wanted, versions, steps, result, directory, junit=junit, as_json=as_json)
 
 
 def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan:
     """Return the plan of a bisection; raises RequestError."""
+    from whylate.bisect.commits.board_files import check_put
     from whylate.bisect.commits.model import CommitsPlan
     from whylate.bisect.commits.versions import run_plan
     from whylate.bisect.outcome import statistic_of_workload
+    from whylate.run.preparation.model import parse_commands
 
     _, plan = run_plan(path, Path("/build"))
     statistic, build = asked["statistic"], _words("--build", asked["build"])
@@ -122,6 +145,9 @@ def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan
         first_parent=bool(asked["first_parent"]),
         build=build,
         install=_words("--install", asked["install"]),
+        put=check_put(_texts(asked["put"])),
+        before=parse_commands("--before", _texts(asked["before"])),
+        after=parse_commands("--after", _texts(asked["after"])),
         binary=str(asked["binary"]),
         plan_sha256=sha256_of(path),
         statistic=statistic_of_workload(
@@ -133,9 +159,28 @@ def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan
     )
 
 
+def _jobs(path: Path, asked: int | None) -> int:
+    """Return how many commits are built while another is run; raises RequestError.
+
+    A build would make what this machine measures later, in real time.
+    """
+    from whylate.bisect.commits.versions import run_plan
+    from whylate.lab.description import names
+
+    board, plan = run_plan(path, Path("/build"))
+    here = board == "local" or (board in names() and not plan.virtual_time)
+    return int(not here) if asked is None else asked
+
+
 def _words(option: str, text: object) -> list[str]:
     """Return the words of a command, as a shell splits them; raises RequestError."""
     try:
         return shlex.split("" if text is None else str(text))
     except ValueError as error:
         raise RequestError(f"{option}: {error}") from None
+
+
+def _texts(value: object) -> list[str]:
+    """Return the texts of an option that may be repeated."""
+    assert isinstance(value, tuple)  # noqa: S101 (click made it)
+    return [str(text) for text in value]

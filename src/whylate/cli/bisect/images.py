@@ -78,14 +78,14 @@ def command(
     """
     directory = output or new_directory("bisections")
     if len(images) > 2:
-        given = [exclude, keep, pin, apply, keep_images, junit]
-        names = ["--exclude", "--keep", "--pin", "--apply", "--keep-images", "--junit"]
+        given = [exclude, keep, pin, apply, keep_images]
+        names = ["--exclude", "--keep", "--pin", "--apply", "--keep-images"]
         unused = [name for name, value in zip(names, given, strict=True) if value]
         if unused:
             raise click.UsageError(f"{unused[0]} is of two images")
         bisect_images_in_order(
             list(images), plan, directory, environment, statistic=statistic,
-            confidence=confidence, runs=runs, as_json=as_json,
+            confidence=confidence, runs=runs, junit=junit, as_json=as_json,
         )  # fmt: skip
     if len(images) < 2:
         raise click.UsageError("name two images and a plan, or more images, the oldest first")

@@ -20,6 +20,7 @@ def bisect_images_in_order(
     statistic: str | None,
     confidence: float,
     runs: int,
+    junit: Path | None,
     as_json: bool,
 ) -> NoReturn:
     """Bisect, print the result, and exit; path: of the plan. Raises RequestError and others."""
@@ -47,4 +48,4 @@ def bisect_images_in_order(
             if reason := versions.leave(observer, over=is_over):
                 print_message(reason)
         steps = journal.lines
-    show_ordered_result(plan, versions, steps, result, directory, as_json=as_json)
+    show_ordered_result(plan, versions, steps, result, directory, junit=junit, as_json=as_json)

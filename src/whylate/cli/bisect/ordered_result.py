@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from whylate.cli.compare.fail_on import UNKNOWN
 from whylate.cli.print_json import print_document
+from whylate.files import write_whole
 from whylate.text import plain
 
 if TYPE_CHECKING:
@@ -24,13 +25,17 @@ def show_ordered_result(
     result: Result,
     directory: Path,
     *,
+    junit: Path | None,
     as_json: bool,
 ) -> NoReturn:
     """Print it, and exit: 0 with an answer, which is confirmed if it is one version; 3 else."""
     from whylate.bisect.ordered.as_json import document
+    from whylate.bisect.ordered.junit import junit_of
     from whylate.bisect.ordered.words import lines_of
     from whylate.report.plain_console import plain_console
 
+    if junit is not None:
+        write_whole(junit, junit_of(plan, versions, steps, result))
     if as_json:
         content = document(plan, versions, steps, result, directory)
         print_document(f"bisect-{versions.nouns.verb}", content)

@@ -3,48 +3,100 @@
 from __future__ import annotations
 
 import math
+import time
 
-from whylate.bisect.ordered.model import OrderedPlan, Step
+from rich.text import Text
+
+from whylate.bisect.ordered.model import Kind, OrderedPlan, Step
 from whylate.bisect.ordered.versions import Versions
 from whylate.cli.live import LiveView
 from whylate.compare.words import amount_text
+from whylate.quantities import format_seconds_up
 from whylate.run.progress import Observer, Quiet
+from whylate.stats.ordered_search.outlook import Outlook
 from whylate.text import plain
+
+#: Of a run that is none of the search.
+_WHY: dict[Kind, str] = {
+    "confirmation": ", to confirm",
+    "kept": ", beside {last} without the culprit",
+    "reverted": ", {last} without the culprit",
+    "not reverted": ", {last} without the culprit",
+}
+#: The last runs that stay in sight on a terminal.
+_SHOWN = 6
 
 
 class OrderedView(LiveView):
-    """Shows a bisection on stderr: a line for each run."""
+    """Shows a bisection on stderr: live lines on a terminal, a line for each run elsewhere."""
 
     def __init__(self, plan: OrderedPlan, versions: Versions) -> None:
         super().__init__()
         self._plan = plan
         self._versions = versions
         self._now = ""
+        self._leading = ""
+        self._runs_left: int | None = None
+        self._last: list[str] = []
+        self._began = time.monotonic()
+        self._ended = 0
 
     def observer(self, board: str) -> Observer:
         """Return an observer that shows nothing: run_begins() has named the run."""
         del board
         return Quiet()
 
-    def run_begins(self, number: int, place: int, *, fresh: bool) -> None:
-        """Remember which version is made and run."""
-        versions = self._versions
-        why = ", to confirm" if fresh else ""
-        self._now = (
-            f"{number}{why}: {versions.nouns.singular} {place} of {len(versions.names) - 1}, "
-            f"{versions.title(place)[:80]}"
-        )
+    def searching(self, outlook: Outlook) -> None:
+        """Show which versions lead, and how long the search will take."""
+        leads = [
+            f"{self._versions.short(place)} {probability:.2f}"
+            for place, probability in outlook.leading
+        ]
+        # The estimate grows towards the end, where a run tells little.
+        self._runs_left = min(outlook.runs, self._runs_left or outlook.runs)
+        left = f"about {self._runs_left} runs"
+        if self._ended:
+            run_s = (time.monotonic() - self._began) / self._ended
+            left += f", {format_seconds_up(run_s * self._runs_left)}"
+        self._leading = f"most probable: {', '.join(leads)}; {left} to go before it is confirmed"
+        if self._live is None:
+            self._print(plain(self._leading, 400))
+
+    def run_begins(self, number: int, place: int, kind: Kind) -> None:
+        """Show which version is made and run."""
+        if kind != "run":
+            self._leading = ""
+        self._now = self._name(number, place, kind)
+        self._draw()
 
     def step_ends(self, step: Step) -> None:
         """Show what became of it."""
+        self._ended += 1
+        name = self._name(step.number, self._versions.place(step.version), step.kind)
         if step.value is not None:
             outcome = f"{self._plan.statistic} {amount_text(math.exp(step.value), step.unit)}"
         elif step.kind == "same":
             outcome = f"the same as {self._versions.short(self._versions.place(step.other))}"
         else:
             outcome = f"cannot be built or run: {step.reason}"
-        self._print(plain(f"{self._now}: {outcome}", 400))
+        self._last = [*self._last[1 - _SHOWN :], plain(f"{name}: {outcome}", 400)]
+        if self._live is None:
+            self._print(self._last[-1])
+        else:
+            self._draw()
 
     def log(self, text: str) -> None:
         """Print a line that stays."""
         self._print(text)
+
+    def _name(self, number: int, place: int, kind: Kind) -> str:
+        versions = self._versions
+        why = _WHY.get(kind, "").format(last=versions.nouns.last)
+        return (
+            f"{number}{why}: {versions.nouns.singular} {place} of "
+            f"{len(versions.names) - 1}, {versions.title(place)[:80]}"
+        )
+
+    def _draw(self) -> None:
+        texts = [*self._last, self._leading, f"{self._now} …"]
+        self._update(*(Text(plain(text, 400), style="dim") for text in texts if text))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from xml.etree import ElementTree as Xml
 
 from whylate.compare.model import Comparison
 from whylate.compare.words import (
@@ -14,6 +13,7 @@ from whylate.compare.words import (
     signed_text,
 )
 from whylate.report.beside import environment_line, event_lines, hit_lines
+from whylate.report.exports.junit import Bad, Case, junit_document
 from whylate.report.terminal.comparison import (
     PAIRS_SHOWN,
     arm_text,
@@ -91,36 +91,31 @@ def junit(comparisons: Sequence[Comparison], failing: Collection[str]) -> bytes:
     failing: verdicts that are failures. What has no verdict is an error, and what is inconclusive
     is skipped, unless it fails: neither has passed.
     """
-    suite = Xml.Element("testsuite", name="whylate compare", tests=str(len(comparisons)))
-    counts = {"failure": 0, "error": 0, "skipped": 0}
+    cases = []
     for comparison in comparisons:
-        name = f"{plain(comparison.second.name, 200)} against {plain(comparison.first.name, 200)}"
-        case = Xml.SubElement(suite, "testcase", classname="whylate.compare", name=name)
-        kind = _kind(comparison, failing)
-        if kind is not None:
-            counts[kind] += 1
-            Xml.SubElement(
-                case, kind, message=f"{comparison.verdict}: {plain(comparison.why, 600)}"
-            )
-        out = Xml.SubElement(case, "system-out")
-        out.text = "\n".join(
+        rows = [
             f"{plain(row.name, 60)}: "
             + (plain(row.refused or "", 300) if row.ratio is None else
                f"{row.ratio:.6g}{interval_text(row)}")
             for row in comparison.statistics
-        )  # fmt: skip
-        out.text += "".join(f"\n{plain(text, 600)}" for text in beside_of(comparison))
-    suite.set("failures", str(counts["failure"]))
-    suite.set("errors", str(counts["error"]))
-    suite.set("skipped", str(counts["skipped"]))
-    document: bytes = Xml.tostring(suite, encoding="utf-8", xml_declaration=True)
-    return document
+        ]  # fmt: skip
+        beside = [plain(text, 600) for text in beside_of(comparison)]
+        cases.append(
+            Case(
+                f"{plain(comparison.second.name, 190)} against {plain(comparison.first.name, 190)}",
+                _kind(comparison, failing),
+                f"{comparison.verdict}: {plain(comparison.why, 600)}",
+                "\n".join([*rows, *beside]),
+            )
+        )
+    return junit_document("whylate compare", "whylate.compare", cases)
 
 
-def _kind(comparison: Comparison, failing: Collection[str]) -> str | None:
+def _kind(comparison: Comparison, failing: Collection[str]) -> Bad | None:
     if comparison.verdict in failing:
         return "failure"
-    return {"no verdict": "error", "inconclusive": "skipped"}.get(comparison.verdict)
+    kinds: dict[str, Bad] = {"no verdict": "error", "inconclusive": "skipped"}
+    return kinds.get(comparison.verdict)
 
 
 def _escaped(text: str) -> str:

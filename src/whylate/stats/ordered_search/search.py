@@ -8,7 +8,7 @@ are events like others.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from whylate.stats.ordered_search.events import (
     check_events,
 )
 from whylate.stats.ordered_search.history import History
+from whylate.stats.ordered_search.outlook import Outlook, outlook_of
 from whylate.stats.ordered_search.posterior import change_prior, infer, unbuildable
 
 #: Both ends are measured until they differ by so many standard errors, or twice `end_runs` times.
@@ -35,15 +36,23 @@ _ALIKE = 4
 
 @dataclass(frozen=True)
 class Run:
-    """The version to run next. best: what would be said now; None before both ends have runs."""
+    """The version to run next.
+
+    best: what would be said now; None before both ends have runs. outlook: how far the search is;
+    None for a run of an end.
+    """
 
     version: int
     best: Answer | None
+    outlook: Outlook | None = None
 
 
-def next_step(history: History, events: Sequence[Event], settings: Settings) -> Run | Answer:
+def next_step(
+    history: History, events: Sequence[Event], settings: Settings, built: Collection[int] = ()
+) -> Run | Answer:
     """Return the next run, or the answer when it is as probable as asked for.
 
+    built: versions that need no build beside those that were run.
     After max_runs it is the best answer that there is. Where both ends are most probably alike it
     is "no step", with the probability of that, which may be below the confidence. Raises ValueError
     for events that do not fit the history.
@@ -72,10 +81,11 @@ def next_step(history: History, events: Sequence[Event], settings: Settings) -> 
     run_versions = {run.version for run in runs}
     known = dict.fromkeys({0, history.size - 1} | run_versions, True)
     builds = builds_probability(known | dict.fromkeys(failed, False), history.size)
-    built = run_versions | {e.version for e in events if isinstance(e, SameBinary)}
+    same = {event.version for event in events if isinstance(event, SameBinary)}
+    ready = {*run_versions, *same, *built} - failed
     booted = runs[-1].version
-    version = choose(history, posterior, builds, built - failed, booted, settings.costs)
-    return Run(version, best)
+    version = choose(history, posterior, builds, ready, booted, settings.costs)
+    return Run(version, best, outlook_of(history, posterior, version, settings.confidence))
 
 
 def _first_end(history: History, runs: Sequence[Measured], settings: Settings) -> int | None:
