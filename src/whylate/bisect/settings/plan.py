@@ -5,7 +5,7 @@ from __future__ import annotations
 from whylate.bisect.outcome import statistic_of_workload
 from whylate.bisect.settings.model import BisectPlan
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import IMAGE
+from whylate.run.knobs.host_files import IMAGE
 from whylate.study.model import StudyPlan
 
 #: Fewer runs are not enough for both variants alone.
