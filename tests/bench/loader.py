@@ -1,8 +1,8 @@
 """The boot loader of a board of the simulated bench: U-Boot's prompt, a countdown, a "kernel".
 
 loader.py BOOT PROBE PLACE: BOOT is mounted at /boot, and the words of the entry that is booted are
-what /proc/cmdline has. PROBE is copied to PLACE, where whylate looks for it. A word `hang` hangs the
-board, `refused` has its entry refused.
+what /proc/cmdline has. PROBE is copied to PLACE, where whylate looks for it. A word `hang` hangs
+the board, `refused` has its entry refused.
 """
 
 from __future__ import annotations

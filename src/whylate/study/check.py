@@ -142,8 +142,8 @@ def _check_boots(plan: StudyPlan, variant: Variant, applied: Applied) -> None:
         return
     if real:
         raise RequestError(
-            f"variant {variant.name} sets the kernel to {applied.kernel}, of which only virtual "
-            f"boards have two: {real[0]} is not virtual; name a file, as kernel = './Image'"
+            f"variant {variant.name} sets the kernel, of which only virtual boards have two: "
+            f"{real[0]} is not virtual; name a file, as kernel = './Image'"
         )
     for board in plan.boards:
         if board.endswith(RT) and board.removesuffix(RT) in plan.boards:

@@ -264,7 +264,8 @@ def _restore(board: Board, note: Note) -> None:
     if not note.armed:
         return
     named_method(board, note.method).disarm()
-    for saved in note.files:
+    # The last first: that is what chooses the entry of the next boot.
+    for saved in reversed(note.files):
         board_files.put_back(board, saved)
     board_files.sync(board)
 
