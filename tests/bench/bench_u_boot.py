@@ -27,6 +27,7 @@ MIB = 1 << 20
 START = MIB
 #: The words of the board's own entry.
 OWN = "console=ttyAMA0 panic=-1"
+RT_KERNEL, RT_INITRD = "vmlinuz-rt", "initrd-rt.img"
 CONF = """# kept by hand, do not touch
 TIMEOUT 1
 DEFAULT linux
@@ -95,13 +96,19 @@ def initrd_for(board_name: str, files: dict[str, str] | None = None) -> bytes:
     return image.initrd.read_bytes() + archive.pack()
 
 
-def disk(directory: Path, size: int = 160 * MIB, words: str = OWN) -> Path:
-    """Make a disk with a kernel, its initrd and extlinux.conf in one bootable partition."""
+def disk(directory: Path, size: int = 160 * MIB, words: str = OWN, *, rt: bool = False) -> Path:
+    """Make a disk with a kernel, its initrd and extlinux.conf in one bootable partition.
+
+    rt: with another kernel, and the initrd of that: RT_KERNEL and RT_INITRD.
+    """
     tree = directory / "tree"
     boot = tree
     (boot / "extlinux").mkdir(parents=True)
     (boot / "vmlinuz").write_bytes(build(STANDARD, notify_nobody).kernel.read_bytes())
     (boot / "initrd.img").write_bytes(initrd_for(STANDARD.name))
+    if rt:
+        (boot / RT_KERNEL).write_bytes(build(RT, notify_nobody).kernel.read_bytes())
+        (boot / RT_INITRD).write_bytes(initrd_for(RT.name))
     (boot / "extlinux" / "extlinux.conf").write_text(CONF.format(words=words))
     return disk_of(directory / "disk.img", tree, size)
 

@@ -90,6 +90,7 @@ def boot(kernel: str, words: list[str]) -> None:
         select.select([], [], [])
     here = Path("/run/bench")
     here.mkdir(exist_ok=True)
+    shutil.copy(BOOT / kernel.lstrip("/"), here / "kernel")
     (here / "cmdline").write_text(" ".join(words) + "\n")
     (here / "boot_id").write_text(os.urandom(8).hex() + "\n")
     for path, over in (

@@ -29,8 +29,7 @@ class BootOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
     device: U-Boot's name of the partition with extlinux.conf, as `mmc 0:1`. conf: that file, by its
     path on the board. kernel, initrd, dtb: the board's own, where no configuration names them.
     commands: what is typed at U-Boot's prompt instead of sysboot, with {kernel}, {initrd}, {dtb}
-    and {words}. prompt, stop: U-Boot's prompt, and what stops its countdown. tftp: the directory of
-    this machine's TFTP server.
+    and {words}. prompt, stop: U-Boot's prompt, and what stops its countdown.
     """
 
     method: str = ""
@@ -42,7 +41,6 @@ class BootOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
     commands: list[str] = []
     prompt: str = "=>"
     stop: str = " "
-    tftp: str = ""
 
 
 def boot_options(board: Board) -> BootOptions:
@@ -63,7 +61,8 @@ def _check(board: str, options: BootOptions) -> None:
     where = f"{board}: options.whylate.boot"
     if options.device and not _DEVICE.fullmatch(options.device):
         raise BootMethodError(f"{where}.device: write U-Boot's name of a partition, as mmc 0:1")
-    for name in ("conf", "kernel", "initrd", "dtb", "tftp"):
+    # A file that U-Boot loads by TFTP has no absolute path.
+    for name in ("conf",) if options.commands else ("conf", "kernel", "initrd", "dtb"):
         value = getattr(options, name)
         if value and (not _PATH.fullmatch(value) or ".." in value.split("/")):
             raise BootMethodError(f"{where}.{name}: write an absolute path")
