@@ -8,35 +8,20 @@ from __future__ import annotations
 
 import posixpath
 
-from whylate.boards.board import Board, Notify
+from whylate.boards.board import Notify
 from whylate.boards.boot import board_files
 from whylate.boards.boot.entry import Entry
 from whylate.boards.boot.extlinux_conf import label_text
 from whylate.boards.boot.method import BootMethodError
-from whylate.boards.boot.options import BootOptions
+from whylate.boards.boot.of_extlinux_conf import LABEL, OfExtlinuxConf
 from whylate.boards.boot.restart import restart
-from whylate.boards.boot.u_boot import LABEL, ConfFiles
 
 
-class Extlinux:
+class Extlinux(OfExtlinuxConf):
     """Boots a board by EXTLINUX. Implements BootMethod."""
 
     name = "extlinux"
     starts_cold = False
-
-    def __init__(self, board: Board, options: BootOptions) -> None:
-        self._board = board
-        self._files = ConfFiles(board, options)
-
-    def on(self, board: Board) -> Extlinux:
-        """Return the same for a new connection."""
-        self._board, self._files = board, self._files.on(board)
-        return self
-
-    @property
-    def directory(self) -> str:
-        """Beside the directory of extlinux.conf."""
-        return self._files.directory
 
     def own(self) -> Entry:
         """Return the default of extlinux.conf."""
@@ -46,21 +31,17 @@ class Extlinux:
                 "another that reads extlinux.conf, as U-Boot, and cannot boot a label once; "
                 "declare the method u-boot or u-boot-env"
             )
-        return self._files.own()
-
-    def path(self, on_board: str) -> str:
-        """Return the path from the root of its partition."""
-        return self._files.path(on_board)
+        return super().own()
 
     def touches(self) -> list[str]:
         """Return extlinux.conf."""
-        return [self._files.conf]
+        return [self.conf]
 
     def arm(self, entry: Entry) -> None:
         """Append the label, and have it booted once."""
-        text = board_files.read_text(self._board, self._files.conf) or ""
+        text = board_files.read_text(self._board, self.conf) or ""
         text = f"{text.rstrip()}\n{label_text(LABEL, entry)}"
-        self._board.put(text.encode("utf-8", "surrogateescape"), self._files.conf)
+        self._board.put(text.encode("utf-8", "surrogateescape"), self.conf)
         board_files.sync(self._board)
         self._extlinux(f"--once={LABEL}")
 
@@ -75,7 +56,7 @@ class Extlinux:
 
     @property
     def _loader(self) -> str:
-        return posixpath.dirname(self._files.conf)
+        return posixpath.dirname(self.conf)
 
     def _extlinux(self, option: str) -> None:
         board_files.run(self._board, ["extlinux", option, self._loader], "marking the next boot")

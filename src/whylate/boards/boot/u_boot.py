@@ -7,7 +7,6 @@ the board's own.
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Callable
 from typing import Protocol, cast
@@ -15,15 +14,13 @@ from typing import Protocol, cast
 from whylate.boards.board import Board, Notify
 from whylate.boards.boot import board_files
 from whylate.boards.boot.entry import Entry, without_loaders, words_of
-from whylate.boards.boot.extlinux_conf import conf_text, default_entry
+from whylate.boards.boot.extlinux_conf import conf_text
 from whylate.boards.boot.method import BootMethodError
+from whylate.boards.boot.of_extlinux_conf import LABEL, OfExtlinuxConf
 from whylate.boards.boot.options import BootOptions
 from whylate.boards.boot.u_boot_prompt import MOST_COMMAND, boot_by
 from whylate.boards.console.drain import ConsoleStream
 
-#: Where a board has the file, by its paths.
-CONFS = ("/boot/extlinux/extlinux.conf", "/extlinux/extlinux.conf")
-LABEL = "whylate"
 #: What a value may hold that is put into a command of U-Boot's.
 _VALUE = re.compile(r"[A-Za-z0-9/._,:=@+ -]*")
 
@@ -35,14 +32,15 @@ class HasLoader(Protocol):
         """Switch it off and on, and let `loader` type to its boot loader; raises BoardError."""
 
 
-class UBoot:
+class UBoot(OfExtlinuxConf):
     """Boots a board by U-Boot's prompt. Implements BootMethod."""
 
     name = "u-boot"
 
+    starts_cold = True
+
     def __init__(self, board: Board, options: BootOptions) -> None:
-        self._board = board
-        self._options = options
+        super().__init__(board, options)
         if not hasattr(board, "boot_through") or board.console is None or board.power is None:
             raise BootMethodError(
                 f"{board.name}: the boot method u-boot needs a console and a supply that can be "
@@ -53,37 +51,21 @@ class UBoot:
                 f"{board.name}: the boot method u-boot needs `device`, U-Boot's name of the "
                 "partition with extlinux.conf (as mmc 0:1), or `commands`"
             )
-        self._loader = cast(HasLoader, board)
-        self._files = ConfFiles(board, options)
-
-    @property
-    def starts_cold(self) -> bool:
-        """Yes: the entry's file stays, and only what is typed boots it."""
-        return True
-
-    def on(self, board: Board) -> UBoot:
-        """Return the same for a new connection."""
-        fresh = UBoot(board, self._options)
-        fresh._files = self._files.on(board)
-        return fresh
 
     @property
     def directory(self) -> str:
-        """Beside the directory of extlinux.conf."""
-        return self._files.directory
+        """Beside the directory of extlinux.conf, if the board has that."""
+        own = self._options.commands and not self._options.conf
+        return "/boot/whylate" if own else super().directory
 
     def own(self) -> Entry:
         """Return the default of extlinux.conf, or what the environment file declares."""
-        if self._options.commands:
-            line = board_files.read_text(self._board, "/proc/cmdline") or ""
-            options = self._options
-            words = without_loaders(words_of(line.strip()))
-            return Entry(options.kernel, options.initrd, options.dtb, words)
-        return self._files.own()
-
-    def path(self, on_board: str) -> str:
-        """Return the path from the root of its partition."""
-        return self._files.path(on_board)
+        options = self._options
+        if not options.commands:
+            return super().own()
+        line = board_files.read_text(self._board, "/proc/cmdline") or ""
+        words = without_loaders(words_of(line.strip()))
+        return Entry(options.kernel, options.initrd, options.dtb, words)
 
     def touches(self) -> list[str]:
         """Return nothing: a file of its own is booted."""
@@ -102,7 +84,8 @@ class UBoot:
         """Switch the board off and on, and type at the prompt; raises BoardError."""
         commands = self._commands(entry)
         prompt, stop = self._options.prompt, self._options.stop
-        self._loader.boot_through(lambda stream: boot_by(stream, commands, prompt, stop), notify)
+        loader = cast(HasLoader, self._board)
+        loader.boot_through(lambda stream: boot_by(stream, commands, prompt, stop), notify)
 
     def _commands(self, entry: Entry) -> list[str]:
         if self._options.commands:
@@ -118,58 +101,6 @@ class UBoot:
 
     def _conf(self, entry: Entry) -> str:
         return f"{self.directory}/{entry.mark.partition('=')[2]}.conf"
-
-
-class ConfFiles:
-    """extlinux.conf of a board, and what lies beside it."""
-
-    def __init__(self, board: Board, options: BootOptions) -> None:
-        self._board = board
-        self._options = options
-        self._where = ""
-        self._root: str | None = None
-
-    def on(self, board: Board) -> ConfFiles:
-        """Return the same for a new connection."""
-        fresh = ConfFiles(board, self._options)
-        fresh._where, fresh._root = self._where, self._root
-        return fresh
-
-    @property
-    def conf(self) -> str:
-        """The path of extlinux.conf on the board; raises BootMethodError if there is none."""
-        if not self._where:
-            paths = (self._options.conf,) if self._options.conf else CONFS
-            there = [path for path in paths if board_files.exists(self._board, path)]
-            if not there:
-                raise BootMethodError(
-                    f"{self._board.name}: there is no {' or '.join(paths)}: declare `conf`"
-                )
-            self._where = there[0]
-        return self._where
-
-    @property
-    def directory(self) -> str:
-        """The directory for whylate's files: on the same partition."""
-        if self._options.commands and not self._options.conf:
-            return "/boot/whylate"
-        above = posixpath.dirname(posixpath.dirname(self.conf))
-        return posixpath.join(above, board_files.OURS)
-
-    def own(self) -> Entry:
-        """Return the entry that the file has as its default; raises BoardError."""
-        text = board_files.read_text(self._board, self.conf) or ""
-        entry = default_entry(text, self.path(posixpath.dirname(self.conf)))
-        if entry is None:
-            raise BootMethodError(f"{self._board.name}: {self.conf} has no entry with a kernel")
-        return entry
-
-    def path(self, on_board: str) -> str:
-        """Return a path from the root of the partition; raises BoardError."""
-        if self._root is None:
-            above = posixpath.dirname(self.directory)
-            self._root = board_files.mount_point(self._board, above)
-        return "/" + posixpath.relpath(on_board, self._root)
 
 
 def sysboot(device: str, path: str) -> str:

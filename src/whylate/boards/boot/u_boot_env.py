@@ -12,9 +12,10 @@ from whylate.boards.boot import board_files
 from whylate.boards.boot.entry import Entry
 from whylate.boards.boot.extlinux_conf import conf_text
 from whylate.boards.boot.method import BootMethodError
+from whylate.boards.boot.of_extlinux_conf import LABEL, OfExtlinuxConf
 from whylate.boards.boot.options import BootOptions
 from whylate.boards.boot.restart import restart
-from whylate.boards.boot.u_boot import LABEL, ConfFiles, sysboot
+from whylate.boards.boot.u_boot import sysboot
 
 #: The variable that is the mark.
 ONCE = "whylate_once"
@@ -22,39 +23,19 @@ _BEGIN = f'if test "${{{ONCE}}}" = 1; then setenv {ONCE}; if saveenv; then '
 _END = "; fi; fi; "
 
 
-class UBootEnv:
+class UBootEnv(OfExtlinuxConf):
     """Boots a board by U-Boot's environment. Implements BootMethod."""
 
     name = "u-boot-env"
     starts_cold = False
 
     def __init__(self, board: Board, options: BootOptions) -> None:
-        self._board = board
-        self._device = options.device
-        self._files = ConfFiles(board, options)
+        super().__init__(board, options)
         if not options.device:
             raise BootMethodError(
                 f"{board.name}: the boot method u-boot-env needs `device`, U-Boot's name of the "
                 "partition with extlinux.conf, as mmc 0:1"
             )
-
-    def on(self, board: Board) -> UBootEnv:
-        """Return the same for a new connection."""
-        self._board, self._files = board, self._files.on(board)
-        return self
-
-    @property
-    def directory(self) -> str:
-        """Beside the directory of extlinux.conf."""
-        return self._files.directory
-
-    def own(self) -> Entry:
-        """Return the default of extlinux.conf."""
-        return self._files.own()
-
-    def path(self, on_board: str) -> str:
-        """Return the path from the root of its partition."""
-        return self._files.path(on_board)
 
     def touches(self) -> list[str]:
         """Return nothing: disarm() puts `bootcmd` back."""
@@ -65,7 +46,7 @@ class UBootEnv:
         conf = f"{self.directory}/{LABEL}.conf"
         self._board.put(conf_text(LABEL, entry).encode("utf-8", "surrogateescape"), conf)
         board_files.sync(self._board)
-        command = once(sysboot(self._device, self.path(conf)), own_bootcmd(self._bootcmd()))
+        command = once(sysboot(self._options.device, self.path(conf)), own_bootcmd(self._bootcmd()))
         # In this order: a command without the mark boots what the board has.
         self._set("bootcmd", command)
         self._set(ONCE, "1")
