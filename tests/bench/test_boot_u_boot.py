@@ -11,13 +11,11 @@ from bench_boards import QemuOnTheBench
 from bench_boot import boot_environment, boot_plan, carry_out
 from bench_line import SerialLine
 from bench_supplies import Strip, strip
-from bench_u_boot import OWN, disk, files_on, qemu_command, why_no_u_boot
+from bench_u_boot import OWN, RT_INITRD, RT_KERNEL, disk, files_on, qemu_command, why_no_u_boot
 
-from whylate.boards.board import notify_nobody
 from whylate.boards.labgrid.board import BenchOptions
 from whylate.boards.labgrid.open import labgrid_board
-from whylate.boards.ready import ready
-from whylate.recording.manifest import Manifest
+from whylate.recording.manifest import FactValue, Manifest
 from whylate.recording.reader import read_manifest
 from whylate.study.model import Variant
 
@@ -42,36 +40,42 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path, line: SerialLine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
-    made = disk(tmp_path)
+    made = disk(tmp_path, rt=True)
     plug = QemuOnTheBench(qemu_command(tmp_path, made), tmp_path / "console", line)
     with strip(plug) as power:
         path = boot_environment(tmp_path, power, line, BOOT)
         yield Bench(tmp_path, made, plug, power, path)
 
 
+def facts(manifest: Manifest) -> dict[str, FactValue]:
+    return {fact.name: fact.value for fact in manifest.facts}
+
+
 def words(manifest: Manifest) -> list[str]:
-    line = next(fact.value for fact in manifest.facts if fact.name == "kernel_command_line")
+    line = facts(manifest)["kernel_command_line"]
     assert isinstance(line, list)
     return [word for word in line if not word.startswith("whylate.entry=")]
 
 
-def test_each_run_boots_its_command_line_and_the_board_is_as_it_was(bench: Bench) -> None:
+def test_each_run_boots_its_kernel_and_words_and_the_board_is_as_it_was(bench: Bench) -> None:
     before = files_on(bench.disk)
-    variants = [Variant("own"), Variant("other", {"cmdline:skew_tick": "1", "cmdline:panic": "no"})]
-    plan = boot_plan(variants, rounds=1)
+    other = {
+        "kernel": f"board:/boot/{RT_KERNEL}",
+        "initrd": f"board:/boot/{RT_INITRD}",
+        "cmdline:skew_tick": "1",
+        "cmdline:panic": "no",
+    }
     study = bench.directory / "study"
     result, output = carry_out(
-        study, plan, lambda name, _: labgrid_board(name, bench.environment, options=OPTIONS)
+        study,
+        boot_plan([Variant("own"), Variant("other", other)]),
+        lambda name, _: labgrid_board(name, bench.environment, options=OPTIONS),
     )
     assert not result.lost, output
-    lines = {
-        name: words(read_manifest(study / f"runs/board7/idle/{name}/0001"))
-        for name in ("own", "other")
-    }
-    assert lines == {"own": OWN.split(), "other": ["console=ttyAMA0", "skew_tick=1"]}
+    own, rt = (read_manifest(study / f"runs/board7/idle/{name}/0001") for name in ("own", "other"))
+    assert words(own) == OWN.split()
+    assert words(rt) == ["console=ttyAMA0", "skew_tick=1"]
+    assert [facts(item)["preemption"] == "rt" for item in (own, rt)] == [False, True]
     assert not bench.power.outlets[1].state
     assert files_on(bench.disk) == before
     assert not (study / "boots").exists()
-    # What nobody types at is the board's own.
-    with ready(labgrid_board("board7", bench.environment, options=OPTIONS), notify_nobody) as board:
-        assert board.run(["cat", "/proc/cmdline"]).output.decode().split() == OWN.split()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import random
+import struct
 
 import pytest
 
+from whylate.boards.boot.device_tree import identity
 from whylate.boards.boot.entry import Entry, with_knobs, with_mark
 from whylate.boards.boot.extlinux_conf import conf_text, default_entry, label_text
 from whylate.boards.boot.grub_config import block_of, entry_of, entry_text, quoted
@@ -210,3 +212,28 @@ def test_what_is_not_in_effect_is_named() -> None:
     assert not_in_effect(entry, "6.1.0-rt #1 SMP", now) == ""
     assert "the kernel that runs is 6.1.0-rt" in not_in_effect(entry, "6.1.0-rt #2 SMP", now)
     assert "b=2 is not on" in not_in_effect(Entry("k", words=["b=2"]), "", now)
+
+
+def fdt(model: bytes) -> bytes:
+    """A device tree whose root has a model, a property of no interest, and a node."""
+    prop = struct.pack(">3I", 3, len(model), 0) + model + b"\0" * (-len(model) % 4)
+    other = struct.pack(">3I", 3, 4, 6) + b"\0\0\0\2"
+    node = struct.pack(">I", 1) + b"cpu\0" + prop.replace(model, b"x" * len(model)) + END
+    body = struct.pack(">I", 1) + b"\0\0\0\0" + other + prop + node + END + struct.pack(">I", 9)
+    names = b"model\0#x\0"
+    header = (0xD00DFEED, 40 + len(body) + len(names), 40, 40 + len(body), 40, 17, 16, 0)
+    return struct.pack(">10I", *header, len(names), len(body)) + body + names
+
+
+END = struct.pack(">I", 2)
+
+
+def test_the_identity_of_a_device_tree_is_its_roots() -> None:
+    tree = fdt(b"Board seven\0")
+    assert identity(tree) == {"model": b"Board seven\0"}
+    assert identity(b"no tree") == {}
+    for cut in range(len(tree)):
+        assert identity(tree[:cut]).get("model", b"Board seven\0")[:1] in (b"B", b"")
+    now = Running(("whylate.entry=1",), "6.1", "#1", {"model": b"Board six\0"})
+    reason = not_in_effect(Entry("k", words=["whylate.entry=1"]), "", now, identity(tree))
+    assert "another model than the file" in reason

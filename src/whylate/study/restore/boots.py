@@ -19,6 +19,7 @@ from whylate.boards.board import Board, BoardError, Notify, notify_nobody
 from whylate.boards.boot import board_files
 from whylate.boards.boot.board_files import Saved
 from whylate.boards.boot.choose import method_for, named_method
+from whylate.boards.boot.device_tree import identity
 from whylate.boards.boot.entry import Entry, with_knobs, with_mark
 from whylate.boards.boot.method import BootMethod, BootMethodError
 from whylate.boards.boot.read_back import kernel_release, not_in_effect, running
@@ -32,7 +33,7 @@ from whylate.recording.store.lines import read_plan, write_plan
 from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import Applied
 from whylate.run.knobs.commands import KnobError
-from whylate.run.knobs.host_files import KERNEL, ON_BOARD, file_for, needs_boot
+from whylate.run.knobs.host_files import DTB, KERNEL, ON_BOARD, file_for, needs_boot
 from whylate.study.model import StudyPlan
 from whylate.study.restore.cards import sum_of
 from whylate.text import path_part, shown
@@ -63,10 +64,14 @@ class Note(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class _Wanted:
-    """An entry to boot, and what shows that its kernel runs ("": only its mark does)."""
+    """An entry to boot, and what shows that it runs, beside its mark.
+
+    kernel, tree: of the files, as read_back.not_in_effect() takes them.
+    """
 
     entry: Entry
     kernel: str
+    tree: Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -166,8 +171,8 @@ class Boots:
                 f"{board.name} booted its own entry instead of that with {_shown(wanted.entry)}: "
                 f"its boot loader refused it, or its kernel failed (boot method {method.name})"
             )
-        if reason := not_in_effect(wanted.entry, wanted.kernel, now):
-            raise KnobError(f"knob cmdline or kernel: {reason}")
+        if reason := not_in_effect(wanted.entry, wanted.kernel, now, wanted.tree):
+            raise KnobError(f"what is booted: {reason}")
 
     def _still_placed(self, name: str, applied: Applied, board: Board) -> _Placed | None:
         """Return the entry of a run if a board that is off can be started with it."""
@@ -280,7 +285,7 @@ def _place(
 ) -> _Wanted:
     """Put the files of an entry on the board; return the entry. Raises BoardError, RequestError."""
     board_files.make_directory(board, method.directory)
-    kernel, contents = "", []
+    kernel, tree, contents = "", dict[str, bytes](), []
     files: dict[str, str] = {}
     for kind, value in applied.boot_files.items():
         path = file_for(name, value)
@@ -294,9 +299,10 @@ def _place(
             _upload(board, kind, data, on_board)
             contents.append(sums[path])
             kernel = kernel_release(data) if kind == KERNEL else kernel
+            tree = identity(data) if kind == DTB else tree
         files[kind] = method.path(on_board)
     entry = with_knobs(own, add=applied.kernel_args, left_out=applied.left_out, files=files)
-    return _Wanted(with_mark(entry, contents), kernel)
+    return _Wanted(with_mark(entry, contents), kernel, tree)
 
 
 def _read(kind: str, path: str, sums: Mapping[str, str]) -> bytes:
