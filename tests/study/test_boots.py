@@ -150,10 +150,12 @@ def test_a_connection_that_breaks_anywhere_leaves_nothing(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("supply", [True, False])
 def test_a_host_that_is_killed_between_arming_and_booting_puts_everything_back(
-    make: Make, kind: str, monkeypatch: pytest.MonkeyPatch
+    make: Make, kind: str, monkeypatch: pytest.MonkeyPatch, *, supply: bool
 ) -> None:
-    studied = make(kind)
+    studied = make(kind, supply=supply)
+    studied.board.boot(notify_nobody)
     before = studied.board.state()
 
     class KilledError(BaseException):
