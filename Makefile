@@ -42,8 +42,12 @@ run: native-probe ## measure this machine for 20 s under load
 			"$(WHYLATE) doctor says what to change here" >&2; \
 		exit $$status; }
 
-lab: setup-dev probes ## fetch kernels and make the images of all virtual boards
+lab: setup-dev probes build/pairs/one-line/ours.tar ## fetch kernels and make the images of all virtual boards
 	@$(WHYLATE) lab build $(if $(filter lab,$(MAKECMDGOALS)),$(ARGS))
+
+# Not on every system has apt a mirror of Debian: tests that need the packages skip there.
+build/pairs/one-line/ours.tar: lab/pairs/one-line/recipe.toml | setup-dev probes
+	-@$(WHYLATE) lab pair one-line -o $(@D)
 
 test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
 	@$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup $(ARGS)

@@ -9,14 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from whylate.bisect.settings.carry_out import Result, bisect_settings
-from whylate.bisect.settings.journal import BisectJournal, read_bisection
-from whylate.bisect.settings.model import BisectPlan, MadeRun
+from whylate.bisect.sets.carry_out import Result, bisect_sets
+from whylate.bisect.sets.journal import SetsJournal
+from whylate.bisect.sets.model import MadeRun
+from whylate.bisect.settings.journal import LAYOUT, read_bisection
+from whylate.bisect.settings.model import BisectPlan
 from whylate.bisect.settings.plan import bisect_plan
+from whylate.bisect.settings.way import SettingsWay
 from whylate.boards.board import Board, BoardError
 from whylate.boards.open import BoardOptions, open_board
 from whylate.run.progress import Observer, Quiet
 from whylate.stats.search.model import Culprits, Hybrid
+from whylate.stats.search.standing import Standing
 from whylate.study.carry_out import ATTEMPTS
 from whylate.study.plan_file import read_plan_file, resolve_plan
 
@@ -40,6 +44,9 @@ class Silent:
 
     def run_begins(self, number: int, board: str, hybrid: Hybrid) -> None:
         del number, board, hybrid
+
+    def show_standing(self, standing: Standing) -> None:
+        del standing
 
     def run_ends(self, made: MadeRun) -> None:
         del made
@@ -76,9 +83,9 @@ def bisection(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, list[Ma
         return open_board("local", BoardOptions())
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("whylate.bisect.settings.carry_out.PAUSE_S", 0.0)
-        with BisectJournal(directory / "b", plan) as journal:
-            result = bisect_settings(journal, plan, open_for, Silent(), lambda: False)
+        patch.setattr("whylate.bisect.sets.carry_out.PAUSE_S", 0.0)
+        with SetsJournal(directory / "b", LAYOUT, plan) as journal:
+            result = bisect_sets(journal, SettingsWay(plan), open_for, Silent(), lambda: False)
     return result, read_bisection(directory / "b")[1]
 
 

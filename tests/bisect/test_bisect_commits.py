@@ -133,7 +133,7 @@ def test_the_commit_is_found_and_confirmed_also_after_everything_was_killed(
     assert document["confirmation"]["confirmed"]
     assert document["confirmation"]["low"] > 0
     # No commit that was run is one that does not compile.
-    broken = {"no C" in git(repository.path, "show", f"{step['commit']}:count.c")
+    broken = {"no C" in git(repository.path, "show", f"{step['version']}:count.c")
               for step in document["steps"] if step["kind"] == "run"}  # fmt: skip
     assert broken == {False}
     # Nothing but its own directory has changed.
@@ -160,7 +160,7 @@ def test_equal_builds_are_one_and_are_not_run(tmp_path: Path, repository: Reposi
     assert document["commits"] == [repository.culprit]
     same = [step for step in document["steps"] if step["kind"] == "same"]
     assert same
-    searched = {step["commit"] for step in document["steps"] if step["kind"] == "run"}
+    searched = {step["version"] for step in document["steps"] if step["kind"] == "run"}
     # Of each binary one commit is run.
     assert searched == {repository.good, repository.bad}
 

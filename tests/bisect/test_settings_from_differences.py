@@ -30,7 +30,7 @@ def test_settings_of_both_sides_become_two_variants(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(plan_text(Differences("fast\n[x]", "slow", listed)))
     plan = bisect_plan(resolve_plan(read_plan_file(path)), None, 100, 0.3)
-    assert [(item.knob, item.first, item.second) for item in plan.items] == [
+    assert [(item.key, item.first, item.second) for item in plan.items] == [
         (SWAPPINESS, "10", "60"),
         (GOVERNOR.replace("cpu*", "cpu{cpu}"), "performance", 'a "quoted" one'),
     ]

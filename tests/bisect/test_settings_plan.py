@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whylate.bisect.settings.hybrid import chosen_names, history_of, knobs_of
-from whylate.bisect.settings.journal import BisectJournal
-from whylate.bisect.settings.model import BisectPlan, MadeRun
+from whylate.bisect.sets.history import chosen_keys, history_of
+from whylate.bisect.sets.journal import SetsJournal
+from whylate.bisect.sets.model import MadeRun
+from whylate.bisect.sets.words import lines_of
+from whylate.bisect.settings.journal import LAYOUT
+from whylate.bisect.settings.model import BisectPlan
 from whylate.bisect.settings.plan import bisect_plan
-from whylate.bisect.settings.words import lines_of
+from whylate.bisect.settings.way import knobs_of
 from whylate.run.errors import RequestError
 from whylate.stats.search.model import Purpose
 from whylate.study.plan_file import PlanFile, read_plan_file, resolve_plan
@@ -38,7 +41,7 @@ def plan_of(tmp_path: Path, text: str = "", first: object = FIRST, second: objec
 
 def test_items_are_the_knobs_in_which_the_variants_differ(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
-    assert [(item.knob, item.first, item.second) for item in plan.items] == [
+    assert [(item.key, item.first, item.second) for item in plan.items] == [
         ("sysctl:vm.swappiness", "60", "10"),
         ("sysctl:vm.stat_interval", "1", None),
         ("thp", None, "never"),
@@ -56,7 +59,7 @@ def test_a_hybrid_has_each_knob_of_the_side_that_was_chosen(tmp_path: Path) -> N
     assert knobs_of(plan, chosen) == {
         "sysctl:vm.swappiness": "60", "priority": "80", "thp": "never"
     }  # fmt: skip
-    assert chosen_names(plan, chosen) == ["sysctl:vm.stat_interval", "thp"]
+    assert chosen_keys(plan.sets, chosen) == ["sysctl:vm.stat_interval", "thp"]
 
 
 @pytest.mark.parametrize(
@@ -97,12 +100,12 @@ def test_runs_are_the_history_of_the_search(tmp_path: Path) -> None:
         made(3, purpose="confirm", planned=["thp"], in_force=[], target=[2], value=None,
               untestable="it panics"),
     ]  # fmt: skip
-    with BisectJournal(tmp_path / "b", plan) as journal:
+    with SetsJournal(tmp_path / "b", LAYOUT, plan) as journal:
         for line in runs:
             journal.append(line)
-    with BisectJournal(tmp_path / "b", plan) as journal:
+    with SetsJournal(tmp_path / "b", LAYOUT, plan) as journal:
         assert journal.lines == runs
-    history = history_of(plan, runs)
+    history = history_of(plan.sets, runs)
     assert [run.outcome for run in history] == [11.5, 11.5, None]
     assert [run.planned.fast_base for run in history] == [False, True, False]
     assert history[2].planned.purpose is Purpose.CONFIRM
@@ -113,17 +116,17 @@ def test_runs_are_the_history_of_the_search(tmp_path: Path) -> None:
 
 
 def test_a_bisection_of_another_plan_is_not_resumed(tmp_path: Path) -> None:
-    with BisectJournal(tmp_path / "b", plan_of(tmp_path)):
+    with SetsJournal(tmp_path / "b", LAYOUT, plan_of(tmp_path)):
         pass
     with pytest.raises(RequestError, match="another plan"):
-        BisectJournal(tmp_path / "b", plan_of(tmp_path, statistic="p50"))
+        SetsJournal(tmp_path / "b", LAYOUT, plan_of(tmp_path, statistic="p50"))
     # It may go on for longer.
-    with BisectJournal(tmp_path / "b", plan_of(tmp_path, runs=200)) as journal:
+    with SetsJournal(tmp_path / "b", LAYOUT, plan_of(tmp_path, runs=200)) as journal:
         assert journal.plan.runs == 200
 
 
 def test_a_bisection_that_is_not_over_says_so(tmp_path: Path) -> None:
-    lines = list(lines_of(plan_of(tmp_path), [made(1), made(2, value=None)], None))
+    lines = list(lines_of(plan_of(tmp_path).sets, [made(1), made(2, value=None)], None))
     assert lines == [
         "p99 by 3 settings: a and b, 2 runs in 3.0 s, 1 of them untestable",
         "Not over: the same `whylate bisect settings` resumes it.",

@@ -26,6 +26,8 @@ class BoardOptions:
     #: the public key that may log in there as root; both or none.
     ssh_port: int | None = None
     ssh_key: Path | None = None
+    #: A tarball of a root file system that a virtual board boots.
+    root: Path | None = None
 
 
 def open_board(name: str, options: BoardOptions | None = None) -> Board:
@@ -95,5 +97,6 @@ def _virtual(name: str, options: BoardOptions) -> Board:
             kernel_args=options.kernel_args,
             ssh_port=options.ssh_port,
             files=files,
+            root=options.root,
         ),
     )

@@ -25,6 +25,10 @@ kernel_arg_option = _where(
     "--kernel-arg", "kernel_args", multiple=True, metavar="WORD",
     help="A word for a virtual board's kernel command line. May be repeated.")  # fmt: skip
 
+root_option = _where(
+    "--root", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="TAR",
+    help="A root file system that a virtual board boots, with its own kernel.")  # fmt: skip
+
 _OPTIONS = (
     environment_option,
     smp_option,
@@ -33,6 +37,7 @@ _OPTIONS = (
            help="A port of this machine that leads to a virtual board's SSH server."),
     _where("--ssh-key", type=click.Path(path_type=Path, exists=True, dir_okay=False),
            help="The public key that may log in there as root."),
+    root_option,
 )  # fmt: skip
 
 
@@ -62,11 +67,12 @@ def board_options(verb: Callable[..., None]) -> Callable[..., None]:
         kernel_args: tuple[str, ...],
         ssh_port: int | None,
         ssh_key: Path | None,
+        root: Path | None,
         **own: Any,
     ) -> None:
         if (ssh_port is None) != (ssh_key is None):
             raise click.UsageError("--ssh-port and --ssh-key go together")
-        options = BoardOptions(smp, kernel_args, environment, ssh_port, ssh_key)
+        options = BoardOptions(smp, kernel_args, environment, ssh_port, ssh_key, root)
         verb(options=options, **own)
 
     wrapped: Callable[..., None] = with_options

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from whylate.boards.open import BoardOptions, all_boards, open_board
-from whylate.cli.board_options import environment_option, kernel_arg_option, smp_option
+from whylate.cli.board_options import environment_option, kernel_arg_option, root_option, smp_option
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.live import BoardsView
 from whylate.cli.option_groups import Heading, option_under
@@ -51,6 +51,7 @@ _OPTIONS = (
     environment_option,
     smp_option,
     kernel_arg_option,
+    root_option,
     _where("--virtual-time", is_flag=True,
            help="Virtual boards: count time in instructions, so that the run repeats to the "
            "nanosecond. Says nothing about hardware."),
@@ -102,9 +103,10 @@ def run_options(verb: Callable[..., None]) -> Callable[..., None]:
         environment: Path | None,
         smp: int | None,
         kernel_args: tuple[str, ...],
+        root: Path | None,
         **given: Any,
     ) -> None:
-        board = BoardOptions(cpus=smp, kernel_args=kernel_args, environment=environment)
+        board = BoardOptions(smp, kernel_args, environment, root=root)
         values = {name: given.pop(name) for name in passed & given.keys()}
         names = _board_names(boards, board, every=every)
         verb(options=RunOptions(names=names, board=board, **values), **given)
@@ -120,8 +122,10 @@ def _board_names(boards: str, options: BoardOptions, *, every: bool) -> list[str
     names = all_boards(options) if every else [name for name in boards.split(",") if name]
     if not names or len(set(names)) != len(names):
         raise RequestError("name each board once, with commas between them")
-    if options.kernel_args and (real := [name for name in names if name not in virtual_boards()]):
-        raise RequestError(f"--kernel-arg is for virtual boards: {real[0][:80]} is none")
+    real = [name for name in names if name not in virtual_boards()]
+    for option, given in (("--kernel-arg", options.kernel_args), ("--root", options.root)):
+        if given and real:
+            raise RequestError(f"{option} is for virtual boards: {real[0][:80]} is none")
     return names
 
 
@@ -140,6 +144,8 @@ def make_runs(workload: Workload, options: RunOptions, phases: int | None = None
         hits=list(options.hits),
         faults=[fault for text in options.faults for fault in parse_faults(text)],
     )
+    if plan.faults and options.board.root is not None:
+        raise RequestError("--fault and --root: whylate builds no fault for a root's own kernel")
     names = options.names
     directory = options.output or new_directory("recordings", "+".join(names))
     interrupt = Interrupt()

@@ -42,6 +42,9 @@ class Image:
     sha256: str
     #: The same kernel as an ELF file that need not unpack itself, or None.
     plain_kernel: Path | None = None
+    #: Words of its own for the kernel's command line, and its first process; "": /init.
+    words: tuple[str, ...] = ()
+    init: str = ""
 
 
 class _Kernel(msgspec.Struct, frozen=True):
@@ -136,7 +139,7 @@ class _Extracted:
                 self.plain = True
         elif path.name == "modules.builtin":
             lines = read_member(tar, member).decode().splitlines()
-            self.builtin = {_module(PurePosixPath(line)) for line in lines}
+            self.builtin = {module_of(PurePosixPath(line)) for line in lines}
         elif self.wanted.dtb and str(path).endswith("/" + self.wanted.dtb):
             tree = read_member(tar, member)
             for node, properties in self.wanted.dtb_set.items():
@@ -144,12 +147,12 @@ class _Extracted:
                     tree = with_property(tree, node, name, value)
             (self.directory / "board.dtb").write_bytes(tree)
             self.tree = True
-        elif ".ko" in path.name and _module(path) in self.wanted.modules:
+        elif ".ko" in path.name and module_of(path) in self.wanted.modules:
             data = read_member(tar, member)
             packed = path.suffix == ".xz"
-            file = self.directory / f"{_module(path)}.ko"
+            file = self.directory / f"{module_of(path)}.ko"
             file.write_bytes(lzma.decompress(data) if packed else data)
-            self.modules.add(_module(path))
+            self.modules.add(module_of(path))
 
     def check(self, package: str, machine: str) -> None:
         """Raise LabError where something is missing."""
@@ -179,12 +182,13 @@ def elf_of(packed: bytes) -> bytes | None:
     return elf if elf.startswith(b"\x7fELF") and b"Xen\0" in elf else None
 
 
-def _module(path: PurePosixPath) -> str:
+def module_of(path: PurePosixPath) -> str:
     """Return the kernel's name of the module in a file."""
     return path.name.partition(".ko")[0].replace("-", "_")
 
 
-def _busybox(package: Path) -> bytes:
+def busybox_of(package: Path) -> bytes:
+    """Return the program of the package; raises LabError."""
     with contents(package) as tar:
         for member in tar:
             if member.isfile() and PurePosixPath(member.name).name == "busybox":
@@ -220,7 +224,7 @@ def _make(
         archive.directory("dev")
         # The kernel opens it for init's first words, before init has mounted devtmpfs.
         archive.device("dev/console", 5, 1)
-        archive.file("bin/busybox", _busybox(busybox_deb), 0o755)
+        archive.file("bin/busybox", busybox_of(busybox_deb), 0o755)
         archive.file("init", (FILES / "image" / "init").read_bytes(), 0o755)
         archive.file(ON_PORT[1:], (FILES / "image" / "on-port").read_bytes(), 0o755)
         archive.file(PROBE[1:], probe.path.read_bytes(), 0o755)

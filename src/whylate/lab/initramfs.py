@@ -6,59 +6,117 @@ appending (Documentation/driver-api/early-userspace/buffer-format.rst).
 
 from __future__ import annotations
 
+import os
 import stat
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 #: The kernel looks for the next archive at a multiple of this.
 ALIGN = 4
 
 
+class _Entry(NamedTuple):
+    """What a name stands for. first: the file of which it is a hard link, "" for others."""
+
+    mode: int
+    data: bytes = b""
+    owner: tuple[int, int] = (0, 0)
+    device: tuple[int, int] = (0, 0)
+    first: str = ""
+
+
 @dataclass
 class Archive:
-    """An archive under construction; directories are made as they are needed."""
+    """An archive under construction; directories are made as they are needed.
 
-    _entries: dict[str, tuple[int, bytes, int]] = field(default_factory=dict)
+    Names have no leading slash, and are bytes where they are no UTF-8 (os.fsencode).
+    """
 
-    def file(self, path: str, data: bytes, mode: int = 0o644) -> None:
-        """Add a file; `path` without a leading slash."""
-        self._parents(path)
-        self._entries[path] = (stat.S_IFREG | mode, data, 0)
+    _entries: dict[str, _Entry] = field(default_factory=dict)
+    #: Names of each file that has several, in order.
+    _links: dict[str, list[str]] = field(default_factory=dict)
 
-    def link(self, path: str, target: str) -> None:
+    def file(
+        self, path: str, data: bytes, mode: int = 0o644, owner: tuple[int, int] = (0, 0)
+    ) -> None:
+        """Add a file."""
+        self._add(path, _Entry(stat.S_IFREG | mode, data, owner))
+
+    def hard_link(self, path: str, first: str) -> bool:
+        """Add another name of a file that is there; return False, and add none, where it is not."""
+        linked = self._entries.get(first)
+        if linked is None or not stat.S_ISREG(linked.mode) or path == first:
+            return False
+        self._add(path, linked._replace(data=b"", first=linked.first or first))
+        self._links.setdefault(linked.first or first, []).append(path)
+        return True
+
+    def link(self, path: str, target: str, owner: tuple[int, int] = (0, 0)) -> None:
         """Add a symbolic link."""
-        self._parents(path)
-        self._entries[path] = (stat.S_IFLNK | 0o777, target.encode(), 0)
+        self._add(path, _Entry(stat.S_IFLNK | 0o777, os.fsencode(target), owner))
 
     def device(self, path: str, major: int, minor: int, mode: int = 0o600) -> None:
         """Add a character device."""
-        self._parents(path)
-        self._entries[path] = (stat.S_IFCHR | mode, b"", major << 16 | minor)
+        self.node(path, stat.S_IFCHR | mode, (major, minor))
 
-    def directory(self, path: str, mode: int = 0o755) -> None:
+    def node(
+        self,
+        path: str,
+        mode: int,
+        device: tuple[int, int] = (0, 0),
+        owner: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Add a device or a pipe; its type is in the mode."""
+        self._add(path, _Entry(mode, b"", owner, device))
+
+    def directory(self, path: str, mode: int = 0o755, owner: tuple[int, int] = (0, 0)) -> None:
         """Add a directory."""
+        self._add(path, _Entry(stat.S_IFDIR | mode, owner=owner))
+
+    def _add(self, path: str, entry: _Entry) -> None:
         self._parents(path)
-        self._entries[path] = (stat.S_IFDIR | mode, b"", 0)
+        self._forget(path)
+        self._entries[path] = entry
+
+    def _forget(self, path: str) -> None:
+        """Drop a name that is replaced; what was linked to it keeps its content."""
+        before = self._entries.get(path)
+        names = self._links.pop(path, [])
+        if before is None:
+            return
+        if before.first:
+            self._links[before.first].remove(path)
+        elif names:
+            self._entries[names[0]] = before
+            for name in names[1:]:
+                self._entries[name] = self._entries[name]._replace(first=names[0])
+            self._links[names[0]] = names[1:]
 
     def _parents(self, path: str) -> None:
         parts = path.split("/")[:-1]
         for i in range(1, len(parts) + 1):
-            self._entries.setdefault("/".join(parts[:i]), (stat.S_IFDIR | 0o755, b"", 0))
+            self._entries.setdefault("/".join(parts[:i]), _Entry(stat.S_IFDIR | 0o755))
 
     def pack(self) -> bytes:
         """Return the archive, padded so that another may follow."""
         out = bytearray()
-        for number, (path, (mode, data, device)) in enumerate(self._entries.items(), 1):
-            _entry(out, number, path, mode, data, device)
-        _entry(out, 0, "TRAILER!!!", 0, b"", 0)
+        numbers: dict[str, int] = {}
+        # A hard link comes behind the name that has the content.
+        ordered = sorted(self._entries.items(), key=lambda item: bool(item[1].first))
+        for number, (path, entry) in enumerate(ordered, 1):
+            numbers[path] = numbers.get(entry.first, number)
+            names = len(self._links.get(entry.first or path, ())) + 1
+            _write(out, numbers[path], path, entry, names)
+        _write(out, 0, "TRAILER!!!", _Entry(0), 1)
         return bytes(out)
 
 
-def _entry(out: bytearray, number: int, path: str, mode: int, data: bytes, device: int) -> None:
-    name = path.encode() + b"\0"
-    links = 2 if stat.S_ISDIR(mode) else 1
-    fields = (number, mode, 0, 0, links, 0, len(data), 0, 0, device >> 16, device & 0xFFFF,
+def _write(out: bytearray, number: int, path: str, entry: _Entry, names: int) -> None:
+    name = os.fsencode(path) + b"\0"
+    links = 2 if stat.S_ISDIR(entry.mode) else names
+    fields = (number, entry.mode, *entry.owner, links, 0, len(entry.data), 0, 0, *entry.device,
               len(name), 0)  # fmt: skip
     out += b"070701" + b"".join(b"%08x" % value for value in fields) + name
     out += b"\0" * (-len(out) % ALIGN)
-    out += data
+    out += entry.data
     out += b"\0" * (-len(out) % ALIGN)

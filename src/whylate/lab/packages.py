@@ -7,10 +7,11 @@ Fetched packages are reused until an update is requested.
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,17 +20,22 @@ from whylate.lab.description import LabError
 
 #: Long enough for a slow mirror, short enough not to look like a hang.
 FETCH_S = 900
+#: The suite of the system's own release with newer packages.
+BACKPORTS = "backports"
 
 
 class Packages:
     """The packages of one architecture in a private directory.
 
-    backports: only those of the release's backports.
+    suite: only those of another suite on the system's mirrors: BACKPORTS of the system's release,
+    or the name of a release. None: what the system itself would install.
     """
 
-    def __init__(self, directory: Path, arch: str, *, backports: bool = False) -> None:
-        self._directory = directory / (f"{arch}-backports" if backports else arch)
-        self._backports = backports
+    def __init__(self, directory: Path, arch: str, suite: str | None = None) -> None:
+        if suite is not None and suite == system_release():
+            suite = None
+        self._directory = directory / (arch if suite is None else f"{arch}-{suite}")
+        self._suite = suite
         self._arch = arch
         self._updated = False
 
@@ -38,23 +44,27 @@ class Packages:
 
         update: look for a newer version first.
         """
-        here = self._directory / "debs" / name
-        if not update and (kept := _kept(here)) is not None:
-            return kept
-        self._update(notify)
-        notify(f"fetching {name} for {self._arch}")
-        fresh = here.with_suffix(".new")
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir(parents=True)
-        self._run("apt-get", "-qq", "download", name, cwd=fresh)
-        files = list(fresh.glob("*.deb"))
-        if len(files) != 1:
-            raise LabError(f"apt-get did not leave one package file for {name}")
-        # apt has verified it against the archive's signed list: later the hash suffices.
-        (fresh / "sha256").write_text(sha256_of(files[0]))
-        shutil.rmtree(here, ignore_errors=True)
-        fresh.rename(here)
-        return here / files[0].name
+        return self.fetch_all([name], notify, update=update)[0]
+
+    def fetch_all(
+        self, names: Sequence[str], notify: Callable[[str], None], *, update: bool = False
+    ) -> list[Path]:
+        """Return the package files, as fetch() does; missing ones are fetched together."""
+        debs = self._directory / "debs"
+        files = {name: None if update else _kept(debs / name) for name in names}
+        missing = [name for name, file in files.items() if file is None]
+        if missing:
+            self._update(notify)
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            notify(f"fetching {missing[0]}{more} for {self._arch}")
+            fresh = debs / f"{missing[0]}.new"
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir(parents=True)
+            self._run("apt-get", "-qq", "download", *missing, cwd=fresh)
+            for name in missing:
+                files[name] = _keep(name, fresh, debs)
+            shutil.rmtree(fresh, ignore_errors=True)
+        return [file for file in files.values() if file is not None]
 
     def dependency(
         self, name: str, prefix: str, notify: Callable[[str], None], *, update: bool = False
@@ -87,22 +97,23 @@ class Packages:
         for part in ("lists/partial", "cache/archives/partial", "debs"):
             (self._directory / part).mkdir(parents=True, exist_ok=True)
         (self._directory / "status").touch()
-        if self._backports:
-            self._write_sources()
+        if self._suite is not None:
+            self._write_sources(self._suite)
         # A missing index (on a mirror during its sync) may not be the one that is needed.
         self._run("apt-get", "-qq", "update", check=False)
         self._updated = True
 
-    def _write_sources(self) -> None:
-        """Write a list of sources: the backports on the mirrors that the system itself uses."""
+    def _write_sources(self, suite: str) -> None:
+        """Write a list of sources: the suite on the mirrors that the system itself uses."""
         mirrors = set()
         for line in _system_targets().splitlines():
             site, codename, component, key = (line.split("|") + [""] * 4)[:4]
             if component == "main" and codename and "-" not in codename:
                 option = f"[signed-by={key}] " if key.startswith("/") else ""
-                mirrors.add(f"deb {option}{site} {codename}-backports main")
+                named = f"{codename}-{suite}" if suite == BACKPORTS else suite
+                mirrors.add(f"deb {option}{site} {named} main")
         if not mirrors:
-            raise LabError("apt names no mirror of Debian here that could have backports")
+            raise LabError(f"apt names no mirror of Debian here that could have {suite}")
         (self._directory / "sources.list").write_text("\n".join(sorted(mirrors)) + "\n")
 
     def _run(self, program: str, *words: str, cwd: Path | None = None, check: bool = True) -> str:
@@ -117,7 +128,7 @@ class Packages:
             "Acquire::Retries": "3",
             "Debug::NoLocking": "1",
         }
-        if self._backports:
+        if self._suite is not None:
             options |= {
                 "Dir::Etc::sourcelist": here / "sources.list",
                 "Dir::Etc::sourceparts": "/nonexistent",
@@ -147,6 +158,14 @@ class Packages:
         return done.stdout
 
 
+def system_release() -> str:
+    """Return the name of this system's release; "" where it has none."""
+    try:
+        return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    except OSError:
+        return ""
+
+
 def _system_targets() -> str:
     """Return the sources of apt on this system, a line each."""
     form = "$(SITE)|$(CODENAME)|$(COMPONENT)|$(SIGNED_BY)"
@@ -158,6 +177,22 @@ def _system_targets() -> str:
         check=False,
     )
     return done.stdout
+
+
+def _keep(name: str, fresh: Path, debs: Path) -> Path:
+    """Move a fetched package into a directory of its own; raises LabError."""
+    files = list(fresh.glob(f"{name}_*.deb"))
+    if len(files) != 1:
+        raise LabError(f"apt-get did not leave one package file for {name}")
+    here, own = debs / name, debs / f"{name}.own"
+    shutil.rmtree(own, ignore_errors=True)
+    own.mkdir()
+    # apt has verified it against the archive's signed list: later the hash suffices.
+    (own / "sha256").write_text(sha256_of(files[0]))
+    files[0].rename(own / files[0].name)
+    shutil.rmtree(here, ignore_errors=True)
+    own.rename(here)
+    return here / files[0].name
 
 
 def _kept(directory: Path) -> Path | None:

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import LabError, VirtualBoard
-from whylate.lab.packages import Packages, contents
+from whylate.lab.packages import BACKPORTS, Packages, contents
 
 #: The first version that shares virtual time fairly among the CPUs of a board.
 FAIR = (8, 1)
@@ -61,7 +61,7 @@ def fetch_qemu(board: VirtualBoard, notify: Callable[[str], None]) -> None:
         return
     cache = cache_directory()
     with building(cache, notify):
-        packages = Packages(cache / "packages", _DEBIAN_ARCH[platform.machine()], backports=True)
+        packages = Packages(cache / "packages", _DEBIAN_ARCH[platform.machine()], BACKPORTS)
         directory = cache / "qemu"
         for name in (*_SUPPORT, board.description.qemu_package):
             _unpack(packages.fetch(name, notify), directory)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from whylate import __version__
-from whylate.boards.board import PlannedBoard
+from whylate.boards.board import BoardError, PlannedBoard
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import CollectedFiles, frequencies, probe_facts, read_commands
@@ -174,7 +174,12 @@ def measure_unattended(
         client = Client(stream)
         client.enter(_in_virtual_time(FACTS))
         reader = _Reader(client, observer, stopped)
-        welcome, identity, snapshot = reader.facts(script)
+        try:
+            welcome, identity, snapshot = reader.facts(script)
+        except ProbeGoneError as error:
+            # Its kernel, or a root that a user gave it, did not get as far as the probe.
+            why = str(error).removeprefix("the probe is gone: ")
+            raise BoardError(f"{board.name} ended before it was up: {why}") from None
         with closed(
             JournalWriter(
                 directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)

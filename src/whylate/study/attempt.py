@@ -64,11 +64,19 @@ class Attempts:
         """Leave a board's card as its plan has it; return why that failed, or ""."""
         return self._cards.leave(board, self._open_plain, notify, over)
 
+    def know_image(self, image: str, sha256: str) -> None:
+        """Take the hash of an image that the plan does not name."""
+        self._cards.know(image, sha256)
+
     def job(self, run: PlannedRun, applied: Applied, directory: Path, observer: Observer) -> Job:
         """Return the job of a run with these knobs."""
         return Job(
             run.board,
-            lambda: self._open(opened_name(run.board, applied), applied.kernel_args),
+            lambda: self._cards.opened(
+                run.board,
+                self._open(opened_name(run.board, applied), applied.kernel_args),
+                applied.image,
+            ),
             _run_plan(self._plan, applied, run),
             directory,
             observer,

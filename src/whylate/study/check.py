@@ -163,10 +163,16 @@ def _check_image(plan: StudyPlan, variant: Variant, applied: Applied) -> None:
             )
         return
     for board in plan.boards:
-        if board in names() or board == "local" or board.startswith("ssh://"):
+        if board == "local" or board.startswith("ssh://"):
             raise RequestError(
-                f"variant {variant.name} sets the image, and {board} has no card: only boards on a "
-                "labgrid bench do (docs/how-to/labgrid.md)"
+                f"variant {variant.name} sets the image, and {board} has no card: only virtual "
+                "boards, and boards on a labgrid bench, boot another (docs/how-to/study.md)"
+            )
+        if board in names() and (applied.kernel is not None or applied.plan.faults):
+            what = "the kernel" if applied.kernel is not None else "a fault"
+            raise RequestError(
+                f"variant {variant.name} sets the image and {what}: a root on {board} has its own "
+                "kernel, for which whylate builds nothing"
             )
 
 

@@ -168,12 +168,6 @@ def _check_values(path: Path, raw: Mapping[str, Any]) -> None:
 
 def resolve_plan(file: PlanFile) -> StudyPlan:
     """Return the plan that a file describes; raises RequestError."""
-    loads = file.loads or {"idle": []}
-    for name in (*file.variants, *loads, *file.knobs):
-        if not _NAME.fullmatch(name):
-            raise RequestError(
-                f"invalid name {name[:60]!r}: expected up to 40 of A-Z a-z 0-9 . _ + -"
-            )
     factors = _factors(file)
     variants = [Variant(name, _knobs(knobs)) for name, knobs in file.variants.items()]
     if factors and variants:
@@ -184,6 +178,28 @@ def resolve_plan(file: PlanFile) -> StudyPlan:
             f"a study compares 2 to {MAX_VARIANTS} variants: write [variants.NAME] for each, or "
             "[factors] with two settings of each knob"
         )
+    plan = _plan(file, variants, factors)
+    check_knobs(plan)
+    check_differ(plan)
+    check_idle_states(plan)
+    return plan
+
+
+def plan_of_variants(file: PlanFile, variants: Sequence[Variant]) -> StudyPlan:
+    """Return the plan of variants that the file does not have; raises RequestError."""
+    plan = _plan(file, list(variants), [])
+    check_knobs(plan)
+    return plan
+
+
+def _plan(file: PlanFile, variants: list[Variant], factors: list[Factor]) -> StudyPlan:
+    """Return the plan of these variants; raises RequestError."""
+    loads = file.loads or {"idle": []}
+    for name in (*(variant.name for variant in variants if not factors), *loads, *file.knobs):
+        if not _NAME.fullmatch(name):
+            raise RequestError(
+                f"invalid name {name[:60]!r}: expected up to 40 of A-Z a-z 0-9 . _ + -"
+            )
     if not file.boards or len(set(file.boards)) != len(file.boards):
         raise RequestError("name each board once")
     if too_long := next((name for name in file.boards if len(name) > MAX_BOARD), None):
@@ -196,7 +212,7 @@ def resolve_plan(file: PlanFile) -> StudyPlan:
         statistics, run_ns = benchmark_rules(workload).statistic_names(workload), WARM_UP_NS
     else:
         statistics, run_ns = list(MAY_BE_SAME), workload.duration_ns
-    plan = StudyPlan(
+    return StudyPlan(
         boards=list(file.boards),
         variants=variants,
         knobs=file.knobs,
@@ -214,10 +230,6 @@ def resolve_plan(file: PlanFile) -> StudyPlan:
         budget_ns=None if file.budget is None else parse_duration("budget", file.budget),
         warm_up_ns=_warm_up(file, run_ns),
     )
-    check_knobs(plan)
-    check_differ(plan)
-    check_idle_states(plan)
-    return plan
 
 
 def _check_directories(kind: str, names: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whylate.bisect.commits.git import run_git
+from whylate.bisect.ordered.versions import UnavailableError
 from whylate.files import sha256_of
 from whylate.recording.errors import DiskError
 from whylate.text import plain
@@ -23,10 +24,6 @@ BUILDS = "builds"
 LONGEST_S = 4 * 3600
 #: Of what a command prints, this much of its end is shown.
 _SHOWN = 300
-
-
-class BuildError(Exception):
-    """A commit that does not build, or cannot be installed; says why."""
 
 
 class Builds:
@@ -54,7 +51,7 @@ class Builds:
     def built(self, commit: str) -> Path:
         """Build a commit if it is not built yet, and return its work tree.
 
-        Raises BuildError where the command fails, GitError and DiskError.
+        Raises UnavailableError where the command fails, GitError and DiskError.
         """
         tree = self.path(commit)
         mark = tree.with_suffix(".built")
@@ -86,15 +83,15 @@ class Builds:
         self._installed = commit
 
     def sum_of(self, commit: str, name: str) -> str:
-        """Return the SHA-256 of a file of a build; raises BuildError for one that is not there."""
+        """Return the SHA-256 of a file of a build; raises UnavailableError."""
         try:
             return sha256_of(self.path(commit) / name)
         except OSError as error:
             reason = f"the build made no {plain(name, 100)}: {error.strerror}"
-            raise BuildError(reason) from None
+            raise UnavailableError(reason) from None
 
     def _run(self, words: Sequence[str], what: str, commit: str) -> None:
-        """Run a command in the work tree of a commit; raises BuildError."""
+        """Run a command in the work tree of a commit; raises UnavailableError."""
         tree = self.path(commit)
         log = tree.with_suffix(".log")
         environment = dict(os.environ) | {"WHYLATE_COMMIT": commit, "WHYLATE_BUILD": str(tree)}
@@ -105,13 +102,15 @@ class Builds:
                     stderr=subprocess.STDOUT, timeout=LONGEST_S, check=False,
                 )  # fmt: skip
         except subprocess.TimeoutExpired:
-            raise BuildError(f"the {what} took more than {LONGEST_S // 3600} h") from None
+            raise UnavailableError(f"the {what} took more than {LONGEST_S // 3600} h") from None
         except FileNotFoundError:
-            raise BuildError(f"the {what} command is missing: {plain(words[0], 100)}") from None
+            raise UnavailableError(
+                f"the {what} command is missing: {plain(words[0], 100)}"
+            ) from None
         except OSError as error:
-            raise BuildError(f"the {what} cannot be run: {error.strerror}") from None
+            raise UnavailableError(f"the {what} cannot be run: {error.strerror}") from None
         if done.returncode:
-            raise BuildError(f"the {what} failed ({done.returncode}): {_end_of(log)}")
+            raise UnavailableError(f"the {what} failed ({done.returncode}): {_end_of(log)}")
 
 
 def _end_of(log: Path) -> str:

@@ -1,17 +1,16 @@
-"""The plan of a bisection of commits, and the record of each of its steps."""
+"""The plan of a bisection of commits."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
-from whylate.recording.bounds import Count, Integer, Small
+from whylate.bisect.ordered.model import OrderedPlan
+from whylate.recording.bounds import Small
 
 SCHEMA_VERSION = 1
 
 
-class CommitsPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class CommitsPlan(OrderedPlan, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """commits.json.
 
     repository: a path. good, bad: full hashes. build, install: words of commands; no install: none
@@ -26,30 +25,6 @@ class CommitsPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     bad: str
     first_parent: bool = False
     build: list[str]
-    install: list[str] = []
+    install: list[str]
     binary: str = ""
     plan_sha256: str
-    statistic: str
-    confidence: float
-    runs: Count
-    seed: Integer
-
-
-class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A line of steps.jsonl.
-
-    kind: a run of the search, a run of the confirmation, a commit that cannot be built or run, or
-    one whose binary is that of another. value: of a run, as runs are compared; unit: of the
-    statistic. other: the commit with the same binary. reason: why it cannot be built or run.
-    """
-
-    number: Count
-    kind: Literal["run", "confirmation", "unbuildable", "same"]
-    commit: str
-    value: float | None = None
-    unit: str = "ns"
-    other: str = ""
-    reason: str = ""
-    recording: str = ""
-    started: str
-    took_s: float

@@ -23,7 +23,7 @@ def compare_entries(
         differing[CONTENT] = _content(first), _content(second)
     if names[0].common(first.target) != names[1].common(second.target):
         differing["target"] = f"link to {first.target}", f"link to {second.target}"
-    if first.device != second.device:
+    if (first.device, first.block) != (second.device, second.block):
         differing["device"] = _device(first), _device(second)
     # A link's mode has no effect.
     if first.mode != second.mode and first.type != "link":
@@ -76,4 +76,5 @@ def _owner(entry: Entry) -> str:
 
 
 def _device(entry: Entry) -> str:
-    return f"device {entry.device[0]}:{entry.device[1]}"
+    kind = "block device" if entry.block else "device"
+    return f"{kind} {entry.device[0]}:{entry.device[1]}"

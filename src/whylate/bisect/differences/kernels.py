@@ -50,7 +50,7 @@ class Names:
 
     def common(self, text: str) -> str:
         """Return a name with {release} for the kernel's release; a packed module as an unpacked."""
-        if ".ko." in text:
+        if ".ko." in text and _MODULE.fullmatch(text):
             text = _PACKED.sub(r"\1", text)
         if self.release is None or self.release not in text:
             return text

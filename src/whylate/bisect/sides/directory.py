@@ -13,7 +13,6 @@ from typing import IO
 
 from whylate.bisect.sides.errors import SideError
 from whylate.bisect.sides.tree import (
-    MAX_DEPTH,
     MAX_ENTRIES,
     MAX_FILE,
     TYPES,
@@ -22,6 +21,7 @@ from whylate.bisect.sides.tree import (
     Tree,
     chunks_of,
 )
+from whylate.tarballs import MAX_DEPTH
 
 #: Mount points of the running system, whose content belongs to no image.
 _RUNNING = frozenset({"proc", "sys", "dev", "run", "tmp"})
@@ -75,7 +75,8 @@ def _entry(at: str, path: str, status: os.stat_result, collected: Collected) -> 
         # Path.readlink() would change a//b to a/b.
         return bare._replace(target=os.readlink(at))  # noqa: PTH115
     if kind == "device":
-        return bare._replace(device=(os.major(status.st_rdev), os.minor(status.st_rdev)))
+        numbers = os.major(status.st_rdev), os.minor(status.st_rdev)
+        return bare._replace(device=numbers, block=stat.S_ISBLK(status.st_mode))
     if kind != "file":
         return bare
     bare = bare._replace(size=status.st_size)

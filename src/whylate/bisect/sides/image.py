@@ -23,7 +23,6 @@ from typing import IO
 from whylate.bisect.sides.errors import SideError
 from whylate.bisect.sides.tree import (
     CHUNK,
-    MAX_DEPTH,
     MAX_ENTRIES,
     MAX_FILE,
     MAX_TOTAL,
@@ -34,6 +33,7 @@ from whylate.bisect.sides.tree import (
     Type,
     chunks_of,
 )
+from whylate.tarballs import MAX_DEPTH
 
 #: Where the magic number of the superblock is (Linux: fs/ext4/ext4.h).
 MAGIC_AT, MAGIC = 1024 + 56, b"\x53\xef"
@@ -290,7 +290,10 @@ def _row(line: bytes) -> tuple[str, int, Entry]:
         kind = TYPES.get(stat.S_IFMT(mode))
         if start or end != b"\n" or not name or kind is None:
             raise ValueError
-        entry = Entry(kind, stat.S_IMODE(mode), int(uid), int(gid), int(size or b"0"))
+        entry = Entry(
+            kind, stat.S_IMODE(mode), int(uid), int(gid), int(size or b"0"),
+            block=stat.S_ISBLK(mode),
+        )  # fmt: skip
     except ValueError:
         raise _OutOfStepError(f"a directory has a row {line[:60]!r}") from None
     if kind not in ("file", "link"):

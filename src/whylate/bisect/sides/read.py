@@ -12,13 +12,14 @@ from whylate.bisect.sides.facts import recording_side
 from whylate.bisect.sides.image import MAGIC, MAGIC_AT, read_image
 from whylate.bisect.sides.model import Side
 from whylate.bisect.sides.root import root_side
-from whylate.bisect.sides.tarball import packing, read_tarball
+from whylate.bisect.sides.tarball import read_tarball
 from whylate.boards.board import Notify
 from whylate.boards.open import open_board
 from whylate.boards.ready import ready
 from whylate.lab.description import names
 from whylate.recording.reader import open_recording
 from whylate.run.read import read_board
+from whylate.tarballs import packing
 
 #: What marks a directory as a recording.
 _MARKS = ("manifest.json", "journal")

@@ -33,7 +33,6 @@ MAX_TOTAL = 64 << 30
 #: Contents that are kept in memory: of one file, and of all.
 MAX_KEPT = 16 << 20
 MAX_ALL_KEPT = 256 << 20
-MAX_DEPTH = 256
 CHUNK = 1 << 18
 
 #: Files whose content tells what a root has. A link among them is followed by nobody.
@@ -49,7 +48,7 @@ class Entry(NamedTuple):
     """One name in a tree.
 
     digest: the SHA-256 of a file's content; None if it was not read. target: of a link, "" of
-    others. device: numbers of a device, (0, 0) of others.
+    others. device: numbers of a device, (0, 0) of others; block: it is a block device.
     """
 
     type: Type
@@ -60,6 +59,7 @@ class Entry(NamedTuple):
     digest: bytes | None = None
     target: str = ""
     device: tuple[int, int] = (0, 0)
+    block: bool = False
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,12 @@ def arguments(
             f"QEMU {qemu.version[0]}.{qemu.version[1]} lets only one CPU at a time run in virtual "
             f"time: `whylate lab build {board.name}` fetches a newer one, --smp 1 works with it"
         )
-    kernel = [f"console={machine.console}", *machine.kernel_args, *KERNEL]
+    # The kernel heeds the last of several: an image cannot take ours away.
+    kernel = [*image.words, f"console={machine.console}", *machine.kernel_args, *KERNEL]
     if virtual:
         kernel += REPEATABLE_KERNEL
+    if image.init:
+        kernel.append(f"rdinit={image.init}")
     command = [
         *qemu.command,
         *machine.machine,

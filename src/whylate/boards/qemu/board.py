@@ -62,6 +62,8 @@ class VirtualOptions:
     ssh_port: int | None = None
     #: Files added to the image: path on the board, content, mode.
     files: tuple[ImageFile, ...] = ()
+    #: A tarball that it boots instead of its own image.
+    root: Path | None = None
 
 
 class QemuPower:
@@ -129,6 +131,7 @@ class QemuBoard:
         self._switched_on = False
         self._tell: Notify = notify_nobody
         self._outlive = False
+        self._root, self._root_sha256 = self.options.root, ""
 
     @property
     def name(self) -> str:
@@ -151,8 +154,17 @@ class QemuBoard:
         self._lock.acquire()
         self._bounded.start()
 
+    def use_root(self, root: Path, sha256: str) -> None:
+        """Boot this tarball from the next boot on, if it still has that hash; "": any."""
+        self._root, self._root_sha256 = root, sha256
+
     def boot(self, notify: Notify) -> None:
         """Switch it on where it is off, and wait for its shell; raises BoardError."""
+        if self._root is not None and self.power.is_on() and not self._switched_on:
+            raise BoardBusyError(
+                f"{self.name} is on, perhaps with another root: switch it off first "
+                f"(whylate board off {self.name})"
+            )
         for tries_left in reversed(range(BOOTS)):
             if not self.power.is_on():
                 notify(f"switching {self.name} on")
@@ -276,7 +288,9 @@ class QemuBoard:
             finally:
                 shutil.rmtree(output.parent, ignore_errors=True)
 
-        stream = FileStream(output, lambda: self.machine.pid is not None, end)
+        stream = FileStream(
+            output, lambda: self.machine.pid is not None, end, self.machine.last_words
+        )
         return StartedProbe(stream, probe, warning="" if turns else UNSTEADY)
 
     # -- inside
@@ -337,6 +351,11 @@ class QemuBoard:
                     f"there is no image of {self.name} yet: run `whylate lab build {self.name}`, "
                     "or `make lab` in a checkout for all virtual boards"
                 )
+            if self._root is not None:
+                # Imported only here: few boards boot another root.
+                from whylate.lab.roots.prepare import prepare_root
+
+                return prepare_root(self.virtual, self._root, self._root_sha256, self._tell)
             with building(cache, self._tell):
                 return build(self.virtual, self._tell)
         except LabError as error:

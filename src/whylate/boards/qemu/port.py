@@ -185,11 +185,17 @@ class FileStream:
 
     The writer never waits for us: it writes to the file, whether we read or not. `writing`
     returns whether more may follow; `on_close` is called once when the stream is closed.
+    `last_words` returns what the writer's console printed last.
     """
 
     def __init__(
-        self, path: Path, writing: Callable[[], bool], on_close: Callable[[], None]
+        self,
+        path: Path,
+        writing: Callable[[], bool],
+        on_close: Callable[[], None],
+        last_words: Callable[[], str] = str,
     ) -> None:
+        self.last_words = last_words
         self._path = path
         self._writing = writing
         self._on_close = on_close

@@ -10,6 +10,7 @@ from whylate.cli.lazy_verbs import LazyVerbs
 VERBS = {
     "diff": ("bisect.diff", "List in what two boards, images or recordings differ."),
     "commits": ("bisect.commits", "Find which commit makes the difference of two versions."),
+    "images": ("bisect.images", "Find which differences make the difference of two images."),
     "settings": ("bisect.settings", "Find which settings make the difference of two variants."),
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,16 +10,14 @@ import click
 
 from whylate.boards.board import Board
 from whylate.boards.open import BoardOptions, open_board
-from whylate.cli.bisect.options import output_option, statistic_option
+from whylate.cli.bisect.options import confidence_option, output_option, statistic_option
 from whylate.cli.board_options import environment_option
-from whylate.cli.compare.fail_on import UNKNOWN
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
-from whylate.cli.print_json import json_option, print_document
+from whylate.cli.print_json import json_option
 from whylate.cli.run_options import new_directory
 from whylate.files import sha256_of
 from whylate.run.errors import RequestError
-from whylate.text import plain
 
 if TYPE_CHECKING:
     from whylate.bisect.commits.graph import Commits
@@ -41,8 +38,7 @@ _length = option_under(Heading.LENGTH)
 @_what("--first-parent", is_flag=True, help="A merge counts as one commit.")
 @_what("--binary", default="", metavar="FILE", help="Builds with the same FILE are one.")
 @statistic_option
-@_length("--confidence", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True,
-         metavar="P", help="End when the answer is so probable.")  # fmt: skip
+@confidence_option
 @_length("--runs", type=click.IntRange(min=20), default=400, show_default=True, metavar="N",
          help="At most N runs, before those that confirm.")  # fmt: skip
 @environment_option
@@ -67,16 +63,16 @@ def command(
 
     Exit status: 0 there is an answer, and it is confirmed if it is one commit; 3 else.
     """
-    from whylate.bisect.commits.as_json import document
     from whylate.bisect.commits.bisect_log import format_bisect_log
-    from whylate.bisect.commits.carry_out import BrokenEndError, bisect_commits
     from whylate.bisect.commits.git import GitError
     from whylate.bisect.commits.graph import read_commits
-    from whylate.bisect.commits.journal import CommitsJournal
-    from whylate.bisect.commits.words import lines_of
-    from whylate.cli.bisect.commits_view import CommitsView
+    from whylate.bisect.commits.journal import LAYOUT
+    from whylate.bisect.commits.versions import CommitVersions
+    from whylate.bisect.ordered.carry_out import BrokenEndError, bisect_ordered
+    from whylate.bisect.ordered.journal import OrderedJournal
+    from whylate.cli.bisect.ordered_result import show_ordered_result
+    from whylate.cli.bisect.ordered_view import OrderedView
     from whylate.files import write_whole
-    from whylate.report.plain_console import plain_console
 
     repository = asked["repository"]
     assert isinstance(repository, Path)  # noqa: S101 (click made it)
@@ -91,32 +87,28 @@ def command(
         return open_board(name, BoardOptions(environment=environment))
 
     interrupt = Interrupt()
-    with CommitsJournal(directory, wanted) as journal, CommitsView(wanted, commits) as view:
+    versions = CommitVersions(wanted, commits, directory, plan, open_for, interrupt.wanted)
+    with (
+        OrderedJournal(directory, LAYOUT, wanted) as journal,
+        OrderedView(wanted, versions) as view,
+    ):
         try:
-            result = bisect_commits(journal, commits, plan, open_for, view, interrupt.wanted)
+            result = bisect_ordered(journal, versions, view, interrupt.wanted)
         except (BrokenEndError, GitError) as error:
             raise RequestError(str(error)) from None
         steps = journal.lines
     if result.answer is not None:
-        measured = [commits.place(step.commit) for step in steps if step.kind == "run"]
-        failed = {commits.place(step.commit) for step in steps if step.kind == "unbuildable"}
+        measured = [commits.place(step.version) for step in steps if step.kind == "run"]
+        failed = {commits.place(step.version) for step in steps if step.kind == "unbuildable"}
         log = format_bisect_log(commits, result.answer, measured, failed)
         write_whole(directory / "bisect.log", log.encode())
-    if as_json:
-        print_document("bisect-commits", document(wanted, commits, steps, result, directory))
-    else:
-        console = plain_console()
-        for line in lines_of(wanted, commits, steps, result):
-            console.print(plain(line, 1000), soft_wrap=True)
-    confirmed = result.confirmation is not None and result.confirmation.confirmed
-    is_single = result.answer is not None and len(result.answer.versions) == 1
-    sys.exit(0 if result.answer is not None and (confirmed or not is_single) else UNKNOWN)
+    show_ordered_result(wanted, versions, steps, result, directory, as_json=as_json)
 
 
 def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan:
     """Return the plan of a bisection; raises RequestError."""
-    from whylate.bisect.commits.carry_out import run_plan
     from whylate.bisect.commits.model import CommitsPlan
+    from whylate.bisect.commits.versions import run_plan
     from whylate.bisect.outcome import statistic_of_workload
 
     _, plan = run_plan(path, Path("/build"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.cli.bisect.options import exclude_option, keep_option, pin_option
 from whylate.cli.live import LiveView
 from whylate.cli.parameter_types import NewPath
 from whylate.cli.print_json import json_option, print_document
@@ -26,24 +27,9 @@ _WITH = "  [with "
 @click.command(name="diff")
 @click.argument("fast")
 @click.argument("slow")
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="PATTERN",
-    help="Leave out what matches: a name like 'usr/share/doc/*', or KIND:NAME.",
-)
-@click.option(
-    "--keep",
-    multiple=True,
-    metavar="PATTERN",
-    help="Mark what matches as kept: a search does not exchange it.",
-)
-@click.option(
-    "--pin",
-    multiple=True,
-    metavar="PATTERN",
-    help="Pin what matches together: a search exchanges it as one.",
-)
+@exclude_option
+@keep_option
+@pin_option
 @click.option(
     "--plan",
     "plan_path",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from whylate.bisect.settings.model import BisectPlan, MadeRun
+from whylate.bisect.sets.model import MadeRun, Sets
 from whylate.cli.live import LiveView
 from whylate.compare.words import amount_text
 from whylate.quantities import format_seconds_up
@@ -17,7 +17,8 @@ from whylate.run.progress import Observer, Quiet
 from whylate.text import plain
 
 if TYPE_CHECKING:
-    from whylate.stats.search.model import Hybrid
+    from whylate.stats.search.model import Candidate, Hybrid
+    from whylate.stats.search.standing import Standing
 
 #: The last runs that stay in sight on a terminal.
 _SHOWN = 6
@@ -26,14 +27,17 @@ _SHOWN = 6
 class BisectView(LiveView):
     """Shows a bisection on stderr: live lines on a terminal, a line for each made elsewhere."""
 
-    def __init__(self, plan: BisectPlan) -> None:
+    def __init__(self, sets: Sets) -> None:
         super().__init__()
-        self._plan = plan
+        self._sets = sets
+        self._plan = sets.plan
         self._lock = threading.Lock()
         self._now: dict[str, str] = {}
         self._last: list[str] = []
         self._began = time.monotonic()
         self._ended = 0
+        self._leading: list[str] = []
+        self._expected: int | None = None
 
     def observer(self, board: str) -> Observer:
         """Return an observer that shows nothing: run_begins() has named the run."""
@@ -44,13 +48,37 @@ class BisectView(LiveView):
         """Show that a made begins."""
         chosen, count = int(hybrid.in_force.sum()), len(hybrid.in_force)
         what = {0: self._plan.first.name, count: self._plan.second.name}.get(
-            chosen, f"{chosen} of {count} settings of {self._plan.second.name}"
+            chosen, f"{chosen} of {count} {self._sets.nouns.plural} of {self._plan.second.name}"
         )
         text = f"{board}: run {number} of at most {self._plan.runs}, {hybrid.purpose}, {what}"
         with self._lock:
             self._now[board] = text + self._time_left(number)
         if self._live is not None:
             self._draw()
+
+    def show_standing(self, standing: Standing) -> None:
+        """Show which differences lead, and how probable each is to be a part of the answer."""
+        lines = [
+            f"  {100 * candidate.probability:3.0f} %  {self._named(candidate)}"
+            for candidate in standing.leading
+        ]
+        with self._lock:
+            self._expected = standing.runs
+            # Where there is no terminal, only what is new.
+            news = lines if self._live is None and lines != self._leading else []
+            self._leading = lines
+        for line in news:
+            self._print(plain(line, 400))
+        if self._live is not None:
+            self._draw()
+
+    def _named(self, candidate: Candidate) -> str:
+        items = self._sets.items
+        known = [items[item].name for item in candidate.items if item < len(items)]
+        if not known:
+            return "something that is not listed"
+        more = f" and {len(known) - 1:,} more" if len(known) > 1 else ""
+        return f"{known[0]}{more}"
 
     def run_ends(self, made: MadeRun) -> None:
         """Show the value of a made, or why it has none."""
@@ -77,10 +105,14 @@ class BisectView(LiveView):
         if not self._ended:
             return ""
         run_s = (time.monotonic() - self._began) / self._ended
-        return f", at most {format_seconds_up(run_s * max(self._plan.runs - number + 1, 0))} to go"
+        most = format_seconds_up(run_s * max(self._plan.runs - number + 1, 0))
+        if self._expected is None:
+            return f", at most {most} to go"
+        left = format_seconds_up(run_s * max(self._expected - number + 1, 1))
+        return f", about {left} to go, at most {most}"
 
     def _draw(self) -> None:
         with self._lock:
-            texts = [*self._last, *self._now.values()]
+            texts = [*self._leading, *self._last, *self._now.values()]
         if self._live is not None:
             self._update(*(Text(plain(text, 400), style="dim") for text in texts))

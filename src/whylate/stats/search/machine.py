@@ -60,7 +60,7 @@ _REFERENCE_EVERY = 12
 
 
 @dataclass(frozen=True)
-class _View:
+class View:
     """What the history says of the sets."""
 
     atoms: Atoms
@@ -101,10 +101,10 @@ def _search(
         atoms, _ = tie_atoms(make_atoms(problem, labels, opened), history)
         rows = first_hybrids(rng, atoms, problem, count, problem.batch)
         return _screen(problem, history, rows, atoms, opened)
-    view = _view(problem, labels, opened, history)
+    view = view_of(problem, labels, opened, history)
     while (groups := _groups_to_open(view)) - opened:
         opened |= groups
-        view = _view(problem, labels, opened, history)
+        view = view_of(problem, labels, opened, history)
     chosen, probability = view.posterior.best
     if len(history) >= problem.budget:
         return _given_up(view, gap, problem)
@@ -141,15 +141,15 @@ def _step(
     if judgement.outcome is not Outcome.UNDECIDED:
         return None
     if labels is not None and len(history) >= problem.budget:
-        return _given_up(_view(problem, labels, opened, history), gap, problem)
+        return _given_up(view_of(problem, labels, opened, history), gap, problem)
     if labels is not None and judgement.doubtful:
-        view = _view(problem, labels, opened, history)
+        view = view_of(problem, labels, opened, history)
         if not _still_probable(target, view, problem):
             return None
     return _with_opened(judgement.planned, opened)
 
 
-def _still_probable(target: Target, view: _View, problem: Problem) -> bool:
+def _still_probable(target: Target, view: View, problem: Problem) -> bool:
     """Whether the runs of a target have left it more probable than not."""
     return any(
         target_of(view.atoms, chosen, problem.rest).items == target.items and probability >= 0.5
@@ -159,9 +159,9 @@ def _still_probable(target: Target, view: _View, problem: Problem) -> bool:
     )
 
 
-def _view(
+def view_of(
     problem: Problem, labels: Int64s, opened: frozenset[Group], history: Sequence[Run]
-) -> _View:
+) -> View:
     """Return the atoms and the posterior after these runs."""
     atoms, parted = tie_atoms(make_atoms(problem, labels, opened), history)
     runs = level_of(history)
@@ -171,7 +171,7 @@ def _view(
     posterior = fit_sets(fast, hybrids, _weights(problem, atoms))
     if not problem.both_bases:
         posterior = without_unseen(posterior, len(atoms) - 1)
-    return _View(atoms, posterior, parted)
+    return View(atoms, posterior, parted)
 
 
 def _weights(problem: Problem, atoms: Atoms) -> Floats:
@@ -181,7 +181,7 @@ def _weights(problem: Problem, atoms: Atoms) -> Floats:
     return np.array([every[list(members)].sum() for members in atoms.sets])
 
 
-def _groups_to_open(view: _View) -> frozenset[Group]:
+def _groups_to_open(view: View) -> frozenset[Group]:
     """Return the groups of atoms that are probably in the set, whatever else is."""
     in_set = np.zeros(len(view.atoms))
     for chosen, probability in zip(view.posterior.sets, view.posterior.probability, strict=True):
@@ -250,7 +250,7 @@ def _answer(problem: Problem, target: Target, history: Sequence[Run], gap: Gap) 
     return ExplainsPart(gap, own, share, confirmation, atoms, not_set)
 
 
-def _given_up(view: _View, gap: Gap, problem: Problem) -> Undecided:
+def _given_up(view: View, gap: Gap, problem: Problem) -> Undecided:
     candidates = tuple(
         Candidate(target_of(view.atoms, chosen, problem.rest).items, float(probability))
         for chosen, probability in list(

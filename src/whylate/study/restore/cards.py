@@ -1,5 +1,7 @@
 """Images on the cards of a study's boards: written before a run that needs another image.
 
+A virtual board has no card: its image is a root file system, with which it boots each time.
+
 The former content of a card is not kept: a plan names an image for each variant, and a finished
 study leaves the image of the first variant. A note in the study's directory lists each board whose
 card may hold another image, in case the host is killed. An image is read back after the write
@@ -11,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from whylate.boards.board import Board, BoardError, Notify, notify_nobody
 from whylate.boards.flash import card_of, flash
@@ -22,6 +25,15 @@ from whylate.run.errors import RequestError
 from whylate.run.knobs.host_files import IMAGE, file_for, host_files
 from whylate.study.model import StudyPlan, Variant
 from whylate.text import path_part, plain
+
+
+@runtime_checkable
+class TakesRoot(Protocol):
+    """A virtual board, whose image is the tarball of a root file system."""
+
+    def use_root(self, root: Path, sha256: str) -> None:
+        """Boot this tarball from the next boot on, if it still has that hash."""
+
 
 #: Below the study's directory: an empty file for each board whose card must still get the image of
 #: the first variant.
@@ -41,7 +53,7 @@ class Cards:
 
     def __init__(self, directory: Path, plan: StudyPlan) -> None:
         self._directory = directory / CARDS
-        self._sums = plan.image_sha256
+        self._sums = dict(plan.image_sha256)
         self._base = plan.variants[0].knobs.get(IMAGE, "")
         self._on: dict[str, str] = {}
 
@@ -52,6 +64,18 @@ class Cards:
         alike. Raises BoardError, and RequestError where that cannot be.
         """
         return partial(self._boot, name, file_for(name, image)) if image else boot
+
+    def know(self, image: str, sha256: str) -> None:
+        """Take the hash of an image that was made while the plan is carried out."""
+        self._sums[image] = sha256
+
+    def opened(self, name: str, board: Board, image: str) -> Board:
+        """Return a board just opened; a virtual one boots the image, a root, from now on."""
+        if image and isinstance(board, TakesRoot):
+            # An image that the plan does not name is there by its path.
+            path = image if image in self._sums else file_for(name, image)
+            board.use_root(Path(path), self._sums[path])
+        return board
 
     def leave(
         self, name: str, open_board: Callable[[str], Board], notify: Notify, over: bool
@@ -79,7 +103,8 @@ class Cards:
         return ""
 
     def _boot(self, name: str, image: str, board: Board, notify: Notify) -> None:
-        if self._on.get(name) == image:
+        # A virtual board has no card: it has been given its root.
+        if self._on.get(name) == image or isinstance(board, TakesRoot):
             if board.power is not None:
                 board.power.off()
             board.boot(notify)

@@ -1,0 +1,1 @@
+"""Which differences of two root file systems make the difference between them."""

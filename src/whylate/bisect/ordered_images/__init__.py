@@ -1,0 +1,1 @@
+"""Which of several images, in their order, makes the difference of the first and the last."""

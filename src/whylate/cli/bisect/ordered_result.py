@@ -1,0 +1,43 @@
+"""The result of a bisection of an ordered history, for people and for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from whylate.cli.compare.fail_on import UNKNOWN
+from whylate.cli.print_json import print_document
+from whylate.text import plain
+
+if TYPE_CHECKING:
+    from whylate.bisect.ordered.carry_out import Result
+    from whylate.bisect.ordered.model import OrderedPlan, Step
+    from whylate.bisect.ordered.versions import Versions
+
+
+def show_ordered_result(
+    plan: OrderedPlan,
+    versions: Versions,
+    steps: Sequence[Step],
+    result: Result,
+    directory: Path,
+    *,
+    as_json: bool,
+) -> NoReturn:
+    """Print it, and exit: 0 with an answer, which is confirmed if it is one version; 3 else."""
+    from whylate.bisect.ordered.as_json import document
+    from whylate.bisect.ordered.words import lines_of
+    from whylate.report.plain_console import plain_console
+
+    if as_json:
+        content = document(plan, versions, steps, result, directory)
+        print_document(f"bisect-{versions.nouns.verb}", content)
+    else:
+        console = plain_console()
+        for line in lines_of(plan, versions, steps, result):
+            console.print(plain(line, 1000), soft_wrap=True)
+    confirmed = result.confirmation is not None and result.confirmation.confirmed
+    is_single = result.answer is not None and len(result.answer.versions) == 1
+    sys.exit(0 if result.answer is not None and (confirmed or not is_single) else UNKNOWN)

@@ -1,0 +1,1 @@
+"""Root file systems of the user's that virtual boards boot."""

@@ -1,0 +1,131 @@
+"""Images in order: the search of commits, with what a board boots in place of a build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from whylate.bisect.ordered.carry_out import BrokenEndError, bisect_ordered
+from whylate.bisect.ordered.journal import OrderedJournal
+from whylate.bisect.ordered.model import Step
+from whylate.bisect.ordered.words import lines_of
+from whylate.bisect.ordered_images.model import (
+    LAYOUT,
+    OrderedImagesPlan,
+    ordered_images_plan,
+)
+from whylate.bisect.ordered_images.versions import ImageVersions
+from whylate.bisect.outcome import NoOutcomeError
+from whylate.boards.board import Board, BoardError
+from whylate.run.errors import RequestError
+from whylate.run.progress import Observer, Quiet
+from whylate.study.plan_file import read_plan_file
+
+COUNT, CULPRIT, BROKEN, SAME = 12, 7, 3, 5
+
+
+class Silent:
+    """Shows nothing."""
+
+    def observer(self, board: str) -> Observer:
+        del board
+        return Quiet()
+
+    def run_begins(self, number: int, place: int, *, fresh: bool) -> None:
+        del number, place, fresh
+
+    def step_ends(self, step: Step) -> None:
+        del step
+
+
+def no_board(name: str, arguments: tuple[str, ...]) -> Board:
+    raise BoardError(f"{name} is not there {arguments}")
+
+
+class Simulated(ImageVersions):
+    """Images whose runs are drawn. broken: places that do not boot."""
+
+    broken: tuple[int, ...] = (BROKEN,)
+
+    def attempt(
+        self, place: int, number: int, directory: Path, observer: Observer
+    ) -> tuple[float, str]:
+        del directory, observer
+        if place in self.broken:
+            raise NoOutcomeError("it does not boot")
+        noise = np.random.default_rng(number).normal(0, 0.05)
+        return 3.0 + 0.3 * (place >= CULPRIT) + float(noise), "s"
+
+
+def plan_of(tmp_path: Path, text: str = "boards = ['pc']") -> OrderedImagesPlan:
+    images = []
+    for number in range(COUNT):
+        path = tmp_path / f"2026-{number + 1:02}.tar"
+        path.write_text(f"{SAME if number == SAME + 1 else number}")
+        images.append(str(path))
+    (tmp_path / "plan.toml").write_text(text)
+    file = read_plan_file(tmp_path / "plan.toml")
+    return ordered_images_plan(file, tmp_path / "plan.toml", images, None, 0.95, 200)
+
+
+def test_the_image_is_found_confirmed_and_resumed(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    calls = 0
+
+    def after_some() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls > 30
+
+    with OrderedJournal(tmp_path / "b", LAYOUT, plan) as journal:
+        versions = Simulated(plan, tmp_path / "b", no_board, after_some)
+        assert bisect_ordered(journal, versions, Silent(), after_some).answer is None
+        kept = journal.lines
+    assert kept
+    with OrderedJournal(tmp_path / "b", LAYOUT, plan) as journal:
+        versions = Simulated(plan, tmp_path / "b", no_board, lambda: False)
+        result = bisect_ordered(journal, versions, Silent(), lambda: False)
+        steps = journal.lines
+    assert steps[: len(kept)] == kept
+    assert result.answer is not None
+    assert result.answer.versions == (CULPRIT,)
+    assert result.confirmation is not None
+    assert result.confirmation.confirmed
+    text = "\n".join(lines_of(plan, versions, steps, result))
+    assert "This image makes it" in text
+    assert "2026-08.tar" in text
+    assert "times the image before it" in text
+
+
+def test_images_of_one_content_are_one(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    versions = ImageVersions(plan, tmp_path, no_board, lambda: False)
+    names = versions.names
+    assert versions.same_as(SAME + 1, names[: SAME + 1]) == names[SAME]
+    assert versions.same_as(2, names[:2]) == ""
+
+
+def test_an_end_that_does_not_boot_ends_it(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    versions = Simulated(plan, tmp_path / "b", no_board, lambda: False)
+    versions.broken = (COUNT - 1,)
+    with (
+        OrderedJournal(tmp_path / "b", LAYOUT, plan) as journal,
+        pytest.raises(BrokenEndError, match=r"the last image, 2026-12\.tar: it does not boot"),
+    ):
+        bisect_ordered(journal, versions, Silent(), lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("boards = ['local']", "has no card"),
+        ("boards = ['pc', 'virt-arm64']", "on one board"),
+        ("boards = ['pc']\n[variants.a]\n[variants.b]", "has variants"),
+    ],
+)
+def test_what_cannot_be_bisected_is_said(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        plan_of(tmp_path, text)
