@@ -119,7 +119,14 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         ("[variants.a]\n[variants.b]\nkernel = 'new'", "knob kernel: expected one of rt, standard"),
         (f"{PC}[variants.a]\n[variants.b]\nkernel = 'ordinary'", "have the same knobs"),
         (f"{BOTH}[variants.a]\n[variants.b]\nkernel = 'rt'", "are one machine with its two"),
-        (f"{SSH}[variants.a]\n[variants.b]\n'cmdline:nohz' = 'off'", "only virtual boards"),
+        (
+            f"{SSH}[variants.a]\n[variants.b]\nkernel = 'rt'",
+            "sets the kernel, of which only virtual",
+        ),
+        (f"{SSH}[variants.a]\n[variants.b]\nkernel = './none'", "./none cannot be read"),
+        (f"{SSH}[variants.a]\n[variants.b]\nkernel = 'board:boot/x'", "an absolute path behind"),
+        (f"{PC}[variants.a]\n[variants.b]\ninitrd = '/dev/null'", "/dev/null is not a file"),
+        (f"{PC}[variants.a]\n[variants.b]\ndtb = 'board:/b.dtb'", "pc is a virtual board, which"),
         ("[variants.a]\n[variants.b]\n'env:A B' = 'x'", "a name has A-Z, a-z, 0-9 and _"),
         ("[variants.a]\n[variants.b]\n'env:A' = 'x'", "b under load idle: env:A has no effect"),
         (

@@ -8,6 +8,7 @@ from statistics import median
 
 import msgspec
 
+from whylate.recording.boot_mark import MARK
 from whylate.recording.manifest import Fact
 
 _MEGAHERTZ = re.compile(r"cpu (\d{1,5}): (\d{1,6}) MHz")
@@ -27,6 +28,11 @@ class Environment(msgspec.Struct, frozen=True):
     command_line: list[str] | None = None
 
 
+def _without_mark(words: Sequence[str]) -> list[str]:
+    """Return a command line without the word that whylate adds: it differs with each entry."""
+    return [word for word in words if not word.startswith(f"{MARK}=")]
+
+
 def read_environment(facts: Sequence[Fact], cpus: Collection[int]) -> Environment:
     """Return the environment that facts have; cpus: that were measured, none: all."""
     values = {fact.name: fact.value for fact in facts}
@@ -44,5 +50,5 @@ def read_environment(facts: Sequence[Fact], cpus: Collection[int]) -> Environmen
         clock_mhz=median(used) if used else None,
         temperature_c=max(degrees, default=None),
         kernel=release if isinstance(release, str) else None,
-        command_line=line if isinstance(line, list) else None,
+        command_line=_without_mark(line) if isinstance(line, list) else None,
     )

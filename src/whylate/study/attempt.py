@@ -24,6 +24,7 @@ from whylate.study.check import opened_name
 from whylate.study.knobs_in_effect import missing_knob
 from whylate.study.model import PlannedRun, StudyPlan
 from whylate.study.order import dithered
+from whylate.study.restore.boots import Boots
 from whylate.study.restore.cards import Cards
 from whylate.study.restore.undo import Undo
 from whylate.text import path_part
@@ -49,10 +50,15 @@ class Attempts:
         self._stopped = stopped
         self._undo = Undo(directory)
         self._cards = Cards(directory, plan)
+        self._boots = Boots(directory, plan)
 
-    def put_back(self, board: str, notify: Notify) -> str:
-        """Put back what a run left on a board; return why that failed, or ""."""
-        return self._undo.put_back(board, self._open_plain, notify)
+    def put_back(self, board: str, notify: Notify, *, over: bool = False) -> str:
+        """Put back what a run left on a board; return why that failed, or "".
+
+        over: no run follows.
+        """
+        reason = self._undo.put_back(board, self._open_plain, notify)
+        return self._boots.put_back(board, self._open_plain, notify, over=over) or reason
 
     def leave_card(self, board: str, notify: Notify, *, over: bool) -> str:
         """Leave a board's card as its plan has it; return why that failed, or ""."""
@@ -67,12 +73,14 @@ class Attempts:
         return Job(
             run.board,
             lambda: self._cards.opened(
-                self._open(opened_name(run.board, applied), applied.kernel_args), applied.image
+                run.board,
+                self._open(opened_name(run.board, applied), applied.kernel_args),
+                applied.image,
             ),
             _run_plan(self._plan, applied, run),
             directory,
             observer,
-            self._cards.boot(run.board, applied.image),
+            self._boots.boot(run.board, applied, self._cards.boot(run.board, applied.image)),
             partial(self._undo.around, run.board, applied.commands),
         )
 

@@ -107,12 +107,12 @@ class _Study:
             # A host that was killed may have left knobs to restore.
             reason = self._put_back(board)
             reason = reason or self._make_runs(board)
-            reason = reason or self._put_back(board)
+            reason = self._put_back(board, over=True) or reason
             reason = self._leave_card(board, over=not reason) or reason
             if reason:
                 self.result.lost[board] = reason
         except RequestError as error:
-            not_restored = self._put_back(board)
+            not_restored = self._put_back(board, over=True)
             self._leave_card(board, over=False)
             self.errors.append(RequestError(f"{error}; {not_restored}") if not_restored else error)
         except BaseException as error:  # run_study() raises it
@@ -135,8 +135,8 @@ class _Study:
                 return reason
         return ""
 
-    def _put_back(self, board: str) -> str:
-        return self._attempts.put_back(board, self._observer.log)
+    def _put_back(self, board: str, *, over: bool = False) -> str:
+        return self._attempts.put_back(board, self._observer.log, over=over)
 
     def _leave_card(self, board: str, *, over: bool) -> str:
         over = over and not (self.result.stopped or self._must_stop())

@@ -10,9 +10,10 @@ from whylate.compare.words import names_text
 from whylate.lab.description import RT, names, with_kernel
 from whylate.recording.workloads.point_names import point_names
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import IMAGE, Applied, apply_knobs
+from whylate.run.knobs.apply import Applied, apply_knobs
 from whylate.run.knobs.commands import check_knob
 from whylate.run.knobs.files import idle_states, plain_path
+from whylate.run.knobs.host_files import IMAGE, file_for
 from whylate.run.knobs.variables import with_variables
 from whylate.run.workloads import rules
 from whylate.study.model import LoadSet, StudyPlan, Variant
@@ -93,10 +94,17 @@ def _effect(plan: StudyPlan, applied: Applied, board: str) -> tuple[object, ...]
         files,
         set(applied.kernel_args),
         kernel,
-        plan.image_sha256.get(applied.image),
+        plan.image_sha256.get(file_for(board, applied.image)),
+        _contents(plan, applied, board),
         dict(applied.variables),
         {setting.name: setting.value for setting in applied.commands},
     )
+
+
+def _contents(plan: StudyPlan, applied: Applied, board: str) -> dict[str, str]:
+    """Return the content, or the path on the board, of each file that a variant boots."""
+    paths = {kind: file_for(board, value) for kind, value in applied.boot_files.items()}
+    return {kind: plan.image_sha256.get(path, path) for kind, path in paths.items()}
 
 
 def _check_points(plan: StudyPlan, variant: Variant, applied: Applied) -> None:
@@ -118,17 +126,24 @@ def _check_points(plan: StudyPlan, variant: Variant, applied: Applied) -> None:
 
 def _check_boots(plan: StudyPlan, variant: Variant, applied: Applied) -> None:
     real = [board for board in plan.boards if board not in names()]
-    if (applied.kernel_args or applied.left_out) and real:
+    boots = applied.kernel_args or applied.left_out or applied.boot_files
+    if boots and "local" in real:
         raise RequestError(
-            f"variant {variant.name} sets the kernel's command line, for which {real[0]} would "
-            "have to boot: only virtual boards support that"
+            f"variant {variant.name} sets what is booted, for which local would have to boot: only "
+            "virtual boards, and boards over SSH or on a labgrid bench, support that"
+        )
+    virtual = next((board for board in plan.boards if board in names()), None)
+    if applied.boot_files and virtual is not None:
+        raise RequestError(
+            f"variant {variant.name} sets the {next(iter(applied.boot_files))}, and {virtual} is a "
+            "virtual board, which boots the kernels of its description: rt and standard"
         )
     if applied.kernel is None:
         return
     if real:
         raise RequestError(
             f"variant {variant.name} sets the kernel, of which only virtual boards have two: "
-            f"{real[0]} is not virtual (whylate board list)"
+            f"{real[0]} is not virtual; name a file, as kernel = './Image'"
         )
     for board in plan.boards:
         if board.endswith(RT) and board.removesuffix(RT) in plan.boards:

@@ -216,7 +216,7 @@ def _plan(file: PlanFile, variants: list[Variant], factors: list[Factor]) -> Stu
         boards=list(file.boards),
         variants=variants,
         knobs=file.knobs,
-        image_sha256=hash_images(variants),
+        image_sha256=hash_images(variants, file.boards),
         factors=factors,
         loads=[LoadSet(name, list(map(parse_load, texts))) for name, texts in loads.items()],
         stop=_stop(file),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whylate.compare.environment import CLOCK, COMMAND_LINE, KERNEL, TEMPERATURE
-from whylate.run.knobs.apply import IMAGE
 from whylate.run.knobs.files import FILES
+from whylate.run.knobs.host_files import BOOT_FILES, IMAGE
 from whylate.study.model import StudyPlan
 
 #: Files by which the clock of the CPUs is set.
 _CLOCK_FILES = ("/cpufreq/", "/intel_pstate/", "/amd_pstate/")
 #: Knobs that boot another kernel, or the same one otherwise.
-_OTHER_KERNEL = ("kernel", IMAGE)
+_OTHER_KERNEL = (*BOOT_FILES, IMAGE)
 _ARGUMENT = "cmdline:"
 
 

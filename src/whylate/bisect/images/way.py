@@ -19,7 +19,8 @@ from whylate.bisect.sets.model import Item, Sets
 from whylate.bisect.sets.way import Brought
 from whylate.boards.ready import Boot
 from whylate.recording.reader import open_recording
-from whylate.run.knobs.apply import IMAGE, Applied
+from whylate.run.knobs.apply import Applied
+from whylate.run.knobs.host_files import IMAGE
 from whylate.stats.arrays import Bools
 from whylate.stats.search.model import Hybrid, Problem
 

@@ -11,7 +11,7 @@ from whylate.bisect.outcome import statistic_of_workload
 from whylate.recording.bounds import Small
 from whylate.recording.store.lines import Layout
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import IMAGE
+from whylate.run.knobs.host_files import IMAGE, file_for
 from whylate.study.model import StudyPlan, Variant
 from whylate.study.plan_file import PlanFile, plan_of_variants
 
@@ -52,9 +52,8 @@ def ordered_images_plan(
         raise RequestError("name each image once, the oldest first")
     if len(file.boards) != 1 or len(file.loads) > 1:
         raise RequestError(f"{path}: images in order are run on one board, under one set of loads")
-    variants = [
-        Variant(f"image-{number}", {IMAGE: image}) for number, image in enumerate(images, 1)
-    ]
+    paths = [file_for(file.boards[0], image) for image in images]
+    variants = [Variant(f"image-{number}", {IMAGE: path}) for number, path in enumerate(paths, 1)]
     study = plan_of_variants(file, variants)
     return OrderedImagesPlan(
         study=study,

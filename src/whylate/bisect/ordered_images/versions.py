@@ -10,7 +10,8 @@ from whylate.bisect.ordered.versions import Nouns, Wanted
 from whylate.bisect.ordered_images.model import OrderedImagesPlan
 from whylate.recording.errors import RecordingError
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import IMAGE, apply_knobs
+from whylate.run.knobs.apply import apply_knobs
+from whylate.run.knobs.host_files import IMAGE
 from whylate.run.progress import Observer
 from whylate.stats.ordered_search.history import History
 from whylate.study.attempt import Attempts, Open
@@ -98,5 +99,7 @@ class ImageVersions:
         return value_of_run(outcome, applied, self._plan.statistic)
 
     def leave(self, observer: Observer, *, over: bool) -> str:
-        """Leave the card of the board with the first image; return why that failed, or ""."""
-        return self._attempts.leave_card(self._plan.study.boards[0], observer.log, over=over)
+        """Leave the board as it was, its card with the first image; return why not, or ""."""
+        board = self._plan.study.boards[0]
+        reason = self._attempts.put_back(board, observer.log, over=True)
+        return self._attempts.leave_card(board, observer.log, over=over and not reason) or reason

@@ -147,7 +147,7 @@ class _Bisection:
                 self._make(step)
         finally:
             for board in self._plan.study.boards:
-                reason = self._attempts.put_back(board, self._observer.log)
+                reason = self._attempts.put_back(board, self._observer.log, over=True)
                 if reason:
                     self.result.lost.setdefault(board, reason)
         return self.result

@@ -6,7 +6,7 @@ from whylate.bisect.outcome import statistic_of_workload
 from whylate.bisect.sets.limits import check_limits
 from whylate.bisect.settings.model import BisectPlan
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import IMAGE
+from whylate.run.knobs.host_files import IMAGE
 from whylate.study.model import StudyPlan
 
 

@@ -30,8 +30,7 @@ def parameters(text: str) -> list[str]:
     """Return the parameters of a command line in order, secrets replaced by <redacted>."""
     shown: list[str] = []
     hide_next = False
-    for match in _PARAMETER.finditer(text):
-        parameter = match.group()
+    for parameter in split(text):
         if hide_next and not parameter.startswith("-"):
             shown.append(REDACTED)
             hide_next = False
@@ -40,6 +39,11 @@ def parameters(text: str) -> list[str]:
         hide_next = _SECRET_OPTION.fullmatch(parameter) is not None
         shown.append(_redacted(parameter))
     return shown
+
+
+def split(text: str) -> list[str]:
+    """Return the parameters of a command line in order, secrets included."""
+    return [match.group() for match in _PARAMETER.finditer(text)]
 
 
 def _redacted(parameter: str) -> str:

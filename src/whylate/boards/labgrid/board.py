@@ -6,12 +6,12 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from whylate.boards.board import BoardError, Finished, Notify, StartedProbe, notify_nobody
-from whylate.boards.console.drain import DrainedConsole
+from whylate.boards.console.drain import ConsoleStream, DrainedConsole
 from whylate.boards.console.shell import ConsoleShell, Login
 from whylate.boards.labgrid.calls import bounded
 from whylate.boards.labgrid.console_probe import ConsoleProbe
@@ -33,6 +33,9 @@ _RETRY_S = 1.0
 #: does the same.
 SSH_OPTIONS = ("-oStrictHostKeyChecking=no", "-oUserKnownHostsFile=/dev/null", "-oLogLevel=ERROR")
 
+#: Types to a boot loader over the console of a board that was just switched on.
+Loader = Callable[[ConsoleStream], None]
+
 
 class Source(Protocol):
     """Where a labgrid target comes from: an environment file, or a place."""
@@ -49,6 +52,10 @@ class Source(Protocol):
 
     def loss(self) -> str | None:
         """Return why it is no longer ours, or None."""
+
+    @property
+    def declared(self) -> Mapping[str, object]:
+        """What its environment file has for whylate; once it is acquired."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,16 @@ class LabgridBoard:
         if not self._held:
             raise BoardError(f"{self.name} is not held")
         return card_of(self.name, self._target)
+
+    @property
+    def declared(self) -> Mapping[str, object]:
+        """What the environment file declares under the target's `options: whylate:`."""
+        return self._source.declared
+
+    @property
+    def over_console(self) -> bool:
+        """Whether commands and files go over its serial console, which is slow."""
+        return self._ssh is None
 
     # -- holding and releasing
 
@@ -261,21 +278,39 @@ class LabgridBoard:
 
         Raises BoardError with the console's last words after boot_s.
         """
+        self._boot(notify, None)
+
+    def boot_through(self, loader: Loader, notify: Notify) -> None:
+        """Switch it off and on, and let `loader` type to its boot loader; raises BoardError."""
+        self._check_ours()
+        if self._power is None or self._console is None:
+            raise BoardError(f"{self.name} has no supply, or no console, for its boot loader")
+        notify(f"switching {self.name} off")
+        self._power.off()
+        self._boot(notify, loader)
+
+    def _boot(self, notify: Notify, loader: Loader | None) -> None:
         self._check_ours()
         self._drop_shell()
         # Connected before it is switched on: an earlier prompt would not come again.
-        shell = self._new_shell() if self._ssh is None else None
+        stream = self._connect_console() if self._ssh is None or loader is not None else None
         try:
             fresh = self._switch_on(notify)
+            if loader is not None and stream is not None:
+                notify(f"typing to the boot loader of {self.name}")
+                loader(stream)
             deadline = time.monotonic() + self._options.boot_s
             notify(f"waiting for {self.name}")
             if self._ssh is not None:
+                if stream is not None:
+                    stream.close()
                 self._wait_for_ssh(self._ssh, deadline)
         except BaseException:
-            if shell is not None:
-                shell.close()
+            if stream is not None:
+                stream.close()
             raise
-        if shell is not None:
+        if self._ssh is None and stream is not None:
+            shell = ConsoleShell(stream, self._options.login)
             self._open(shell, deadline, booting=fresh)
 
     def _switch_on(self, notify: Notify) -> bool:
@@ -314,9 +349,12 @@ class LabgridBoard:
             time.sleep(_RETRY_S)
 
     def _new_shell(self) -> ConsoleShell:
-        assert self._console is not None  # noqa: S101 - hold() requires one of the two
+        return ConsoleShell(self._connect_console(), self._options.login)
+
+    def _connect_console(self) -> ConsoleStream:
+        assert self._console is not None  # noqa: S101 - hold() requires it, or SSH
         self._console_user = threading.current_thread()
-        return ConsoleShell(self._console.connect(), self._options.login)
+        return self._console.connect()
 
     def _open(self, shell: ConsoleShell, deadline: float, *, booting: bool) -> ConsoleShell:
         try:

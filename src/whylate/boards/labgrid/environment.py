@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,7 @@ class EnvironmentSource:
         self._lock = target_lock(path, target)
         self._environment: Any = None
         self._leases: list[Lease] = []
+        self.declared: Mapping[str, object] = {}
 
     def acquire(self, notify: Notify) -> Any:
         """Return labgrid's target; raises BoardBusyError, BoardError."""
@@ -110,6 +111,7 @@ class EnvironmentSource:
                 f"{self._path} has no target {self._name[:80]!r}: it has "
                 f"{', '.join(clean(name, 80) for name in targets) or 'none'}"
             )
+        self.declared = _declared(targets[self._name])
         self._lock.acquire()
         with released_on_failure(self.release, notify):
             for place in _names(targets[self._name], "RemotePlace"):
@@ -177,6 +179,13 @@ def _configuration(path: Path) -> Any:
     if not isinstance(targets, dict):
         raise BoardError(f"{path} is not a labgrid environment: it has no targets")
     return config
+
+
+def _declared(target: Any) -> Mapping[str, object]:
+    """Return a target's `options: whylate:`, {} if there are none."""
+    options = target.get("options") if isinstance(target, Mapping) else None
+    declared = options.get("whylate") if isinstance(options, Mapping) else None
+    return declared if isinstance(declared, Mapping) else {}
 
 
 def _classes(target: Any, kind: str) -> list[str]:

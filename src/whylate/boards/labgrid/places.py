@@ -78,6 +78,8 @@ class PlaceSource:
         self._place = place
         self.state_name = state_name_of_place(coordinator, place)
         self._target: Any = None
+        #: A place has no options.
+        self.declared: dict[str, object] = {}
 
     def acquire(self, notify: Notify) -> Any:
         """Acquire the place and return labgrid's target; raises BoardBusyError, BoardError."""

@@ -1,6 +1,6 @@
 """Apply knobs to the plan of a run.
 
-A knob is a file of the kernel, a word on its command line, another kernel or image, a property of
+A knob is a file of the kernel, a word on its command line, what is booted, an image, a property of
 the run, or a pair of commands that the user defines. The probe writes the files: it reads each
 first, fails the run if the value does not read back, and restores it however the run ends. The host
 runs the commands by the same rules.
@@ -26,14 +26,13 @@ from whylate.run.knobs.files import (
     file_setting,
     shorten,
 )
+from whylate.run.knobs.host_files import DTB, IMAGE, INITRD, KERNEL, ON_BOARD, is_path
 from whylate.run.knobs.variables import Variables, check_variable
 from whylate.run.loads import parse_faults, parse_load
 from whylate.run.workloads import KNOBS, rules
 
-#: The knob that is a file for a board's card.
-IMAGE = "image"
 #: The longest value of a knob in characters, and of the knobs that hold a command or a path.
-_LONGEST, _LONG, _LONG_VALUES = 200, 4000, ("load", "fault", IMAGE)
+_LONGEST, _LONG, _LONG_VALUES = 200, 4000, ("load", "fault", IMAGE, KERNEL, INITRD, DTB)
 _PARAMETER = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _ARGUMENT = re.compile(r"[!-~]{1,200}")
 
@@ -48,7 +47,8 @@ class Applied:
 
     knobs: names and values as given. kernel_args: words on the kernel's command line, for which
     the board boots. left_out: parameters that must not be on it. kernel: which of a virtual board's
-    two kernels boots; None: the one of the board's name. image: the file on its card; "": any.
+    two kernels boots; None: the one of the board's name. boot_files: the kernel, initrd and dtb
+    that another board boots, as given. image: the file on its card; "": any.
     variables: environment of the run's commands. commands: command knobs that are set for the run,
     of those that the user defined (defined).
     """
@@ -58,6 +58,7 @@ class Applied:
     kernel_args: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     kernel: Kernel | None = None
+    boot_files: Mapping[str, str] = field(default_factory=dict)
     image: str = ""
     variables: Variables = ()
     commands: tuple[CommandSetting, ...] = ()
@@ -128,9 +129,20 @@ def _fault(applied: Applied, value: str) -> Applied:
 
 
 def _kernel(applied: Applied, value: str) -> Applied:
+    if is_path(value):
+        return _boot_file(applied, KERNEL, value)
     if value not in _KERNELS:
-        raise RequestError("knob kernel: expected one of rt, standard")
+        raise RequestError(
+            "knob kernel: expected one of rt, standard, or the path of a file, as ./Image"
+        )
     return replace(applied, kernel=_KERNELS[value])
+
+
+def _boot_file(applied: Applied, name: str, value: str) -> Applied:
+    """Boot with a file of this machine, or with a file that is on the board (board:/boot/Image)."""
+    if value.startswith(ON_BOARD) and not value.startswith(f"{ON_BOARD}/"):
+        raise RequestError(f"knob {name}: write an absolute path behind {ON_BOARD}")
+    return replace(applied, boot_files={**applied.boot_files, name: value})
 
 
 def _image(applied: Applied, value: str) -> Applied:
@@ -191,7 +203,9 @@ _NAMED: dict[str, Callable[[Applied, str], Applied]] = {
     "cpus": _cpus,
     "load": _load,
     "fault": _fault,
-    "kernel": _kernel,
+    KERNEL: _kernel,
+    INITRD: lambda applied, value: _boot_file(applied, INITRD, value),
+    DTB: lambda applied, value: _boot_file(applied, DTB, value),
     IMAGE: _image,
 }
 _PREFIXED: dict[str, Callable[[Applied, str, str], Applied]] = {

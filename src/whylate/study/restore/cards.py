@@ -10,7 +10,7 @@ card may hold another image, in case the host is killed. An image is read back a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -22,7 +22,7 @@ from whylate.files import sha256_of
 from whylate.lab.description import LabError
 from whylate.recording.errors import DiskError
 from whylate.run.errors import RequestError
-from whylate.run.knobs.apply import IMAGE
+from whylate.run.knobs.host_files import IMAGE, file_for, host_files
 from whylate.study.model import StudyPlan, Variant
 from whylate.text import path_part, plain
 
@@ -40,9 +40,12 @@ class TakesRoot(Protocol):
 CARDS = "cards"
 
 
-def hash_images(variants: Iterable[Variant]) -> dict[str, str]:
-    """Return the SHA-256 of each image that variants name; raises RequestError."""
-    return {name: _sum(name) for variant in variants if (name := variant.knobs.get(IMAGE))}
+def hash_images(variants: Iterable[Variant], boards: Sequence[str] = ()) -> dict[str, str]:
+    """Return the SHA-256 of each file that variants name for boards; raises RequestError."""
+    files: dict[str, str] = {}
+    for variant in variants:
+        files |= host_files(variant.knobs, boards)
+    return {path: sum_of(path, knob) for path, knob in files.items()}
 
 
 class Cards:
@@ -60,16 +63,18 @@ class Cards:
         The board is switched off before, even if its card holds that image, so that each run begins
         alike. Raises BoardError, and RequestError where that cannot be.
         """
-        return partial(self._boot, name, image) if image else boot
+        return partial(self._boot, name, file_for(name, image)) if image else boot
 
     def know(self, image: str, sha256: str) -> None:
         """Take the hash of an image that was made while the plan is carried out."""
         self._sums[image] = sha256
 
-    def opened(self, board: Board, image: str) -> Board:
+    def opened(self, name: str, board: Board, image: str) -> Board:
         """Return a board just opened; a virtual one boots the image, a root, from now on."""
         if image and isinstance(board, TakesRoot):
-            board.use_root(Path(image), self._sums[image])
+            # An image that the plan does not name is there by its path.
+            path = image if image in self._sums else file_for(name, image)
+            board.use_root(Path(path), self._sums[path])
         return board
 
     def leave(
@@ -88,12 +93,13 @@ class Cards:
             else:
                 notify(f"{name} has {image} on its card")
             return ""
+        base = file_for(name, self._base)
         try:
             with held(open_board(name), notify_nobody) as board:
-                self._boot(name, self._base, board, notify_nobody)
+                self._boot(name, base, board, notify_nobody)
         except (BoardError, LabError, RequestError) as error:
-            return f"its card could not be given {self._base} again: {error}"
-        notify(f"{name} has {self._base} on its card again")
+            return f"its card could not be given {base} again: {error}"
+        notify(f"{name} has {base} on its card again")
         return ""
 
     def _boot(self, name: str, image: str, board: Board, notify: Notify) -> None:
@@ -107,14 +113,14 @@ class Cards:
             card = card_of(board)
         except BoardError as error:
             raise RequestError(f"knob image: {error}") from None
-        if _sum(image) != self._sums[image]:
+        if sum_of(image) != self._sums[image]:
             raise RequestError(f"knob image: {image} is not what it was when the study began")
         # An interrupted write leaves no image.
         self._on.pop(name, None)
         self._mark(name)
         flash(board, card, Path(image), notify)
         self._on[name] = image
-        if image == self._base:
+        if image == file_for(name, self._base):
             self._note(name).unlink(missing_ok=True)
 
     def _note(self, name: str) -> Path:
@@ -128,16 +134,18 @@ class Cards:
             raise DiskError(f"{self._note(name)} cannot be made: {error.strerror}") from None
 
 
-def _sum(image: str) -> str:
-    path = Path(image)
+def sum_of(name: str, knob: str = IMAGE) -> str:
+    """Return the SHA-256 of a file of this machine that a knob names; raises RequestError."""
+    path = Path(name)
     try:
         # Checked before it is opened: a pipe or /dev/zero has no end.
         if path.exists() and not path.is_file():
-            raise RequestError(f"knob image: {plain(image, 200)} is not a file")
+            raise RequestError(f"knob {knob}: {plain(name, 200)} is not a file")
         return sha256_of(path)
     except OSError as error:
-        name = plain(image, 200)
-        raise RequestError(f"knob image: {name} cannot be read: {error.strerror}") from None
+        raise RequestError(
+            f"knob {knob}: {plain(name, 200)} cannot be read: {error.strerror}"
+        ) from None
     except ValueError:
         # A zero in the name.
-        raise RequestError(f"knob image: {plain(image, 200)} is no name of a file") from None
+        raise RequestError(f"knob {knob}: {plain(name, 200)} is no name of a file") from None

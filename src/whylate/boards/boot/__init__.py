@@ -1,0 +1,1 @@
+"""Boot methods: how a board that is no virtual board boots another entry, once."""

@@ -1,0 +1,56 @@
+"""Restart a board, and wait until it has booted again."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+
+from whylate.boards.board import Board, BoardError, Notify, notify_nobody
+from whylate.boards.boot.board_files import OURS, has_tool, run, sync
+from whylate.boards.facts.reading import clean
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+#: Far longer than any board takes to shut down and to boot.
+RESTART_S = 240.0
+_POLL_S = 1.0
+#: The answer to the command must be out before the board goes down.
+_LATER = '(sleep 1; exec "$@") >/dev/null 2>&1 </dev/null &'
+
+
+def boot_id(board: Board) -> str:
+    """Return what changes with each boot of a board; raises BoardError."""
+    return clean(run(board, ["cat", BOOT_ID], "reading its boot id").decode(errors="replace"), 80)
+
+
+def restart(board: Board, notify: Notify) -> None:
+    """Boot a board anew, by its supply if it has one; raises BoardError."""
+    if board.power is not None:
+        sync(board)
+        notify(f"switching {board.name} off")
+        board.power.off()
+        board.boot(notify)
+        return
+    # A board that has systemd shuts down in order; busybox's init is asked by its own command.
+    restart_by(board, ["reboot"] if has_tool(board, "reboot") else ["systemctl", "reboot"], notify)
+
+
+def restart_by(board: Board, argv: Sequence[str], notify: Notify) -> None:
+    """Run the command by which a board restarts, and wait for it; raises BoardError."""
+    before = boot_id(board)
+    sync(board)
+    notify(f"restarting {board.name}")
+    # As it goes down a board may close the connection before the answer.
+    with contextlib.suppress(BoardError):
+        board.run(["sh", "-c", _LATER, OURS, *argv])
+    deadline = time.monotonic() + RESTART_S
+    reason = "it is still up"
+    while time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+        try:
+            board.boot(notify_nobody)
+            if boot_id(board) != before:
+                return
+        except BoardError as error:
+            reason = str(error)
+    raise BoardError(f"{board.name} did not restart within {RESTART_S:g} s: {reason}")
