@@ -15,6 +15,8 @@ static void client_init(struct client *client)
 	REMEDY_STORE(&client->counter.ticks, (shared_value)5, relaxed);
 	shared_read_init(&client->shared, counter_read, &client->counter, 8 * sizeof(shared_value),
 			 1000000);
+	/* The sequence wraps meanwhile. */
+	REMEDY_STORE(&client->shared.sequence, UINT32_MAX - 1, relaxed);
 }
 
 static void client_thread(struct client *client, unsigned index)

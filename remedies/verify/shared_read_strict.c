@@ -14,6 +14,8 @@ static void client_init(struct client *client)
 	REMEDY_STORE(&client->counter.ticks, (shared_value)0, relaxed);
 	shared_read_init(&client->shared, counter_read, &client->counter, 8 * sizeof(shared_value),
 			 3);
+	/* The sequence wraps meanwhile. */
+	REMEDY_STORE(&client->shared.sequence, UINT32_MAX - 1, relaxed);
 }
 
 static void client_thread(struct client *client, unsigned index)
