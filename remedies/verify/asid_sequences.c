@@ -136,7 +136,7 @@ static void pin(struct machine *machine, uint32_t index, bool on)
 /* kinds - how many different steps there are */
 static uint32_t kinds(const struct machine *machine)
 {
-	return machine->spaces * (machine->cpus + 2) + 2;
+	return machine->spaces * (machine->cpus + 4);
 }
 
 static void step(struct machine *machine, uint32_t kind)
@@ -150,7 +150,7 @@ static void step(struct machine *machine, uint32_t kind)
 	else if (what == machine->cpus + 1)
 		replace(machine, index);
 	else
-		pin(machine, 0, index == 0);
+		pin(machine, index, what == machine->cpus + 2);
 }
 
 static int exhaustive(uint32_t depth, int shared_tlb)

@@ -8,7 +8,8 @@
 
 struct client {
 	struct turns_cpu cpu;
-	struct turns_context space, other;
+	struct turns_context space, other, third;
+	uint64_t filled[ASID_TURNS];   /* the address space whose translations a slot has */
 	REMEDY_ATOMIC(uint32_t) table; /* the translation: 1 while it is there */
 	uint32_t walked;	       /* the slot has the translation */
 	uint32_t interrupted;
@@ -25,23 +26,36 @@ static void client_init(struct client *client)
 	turns_init(&client->cpu);
 	turns_context_init(&client->space, 1);
 	turns_context_init(&client->other, 2);
+	turns_context_init(&client->third, 3);
+	client->filled[0] = client->filled[1] = 0;
 	REMEDY_STORE(&client->table, 1u, relaxed);
 	client->walked = client->interrupted = 0;
 }
 
-static void run(struct client *client)
+/* run - switch to an address space, and walk its tables */
+static void run(struct client *client, struct turns_context *space)
 {
-	if (turns_switch(&client->cpu, &client->space).flush)
+	struct turns_choice choice = turns_switch(&client->cpu, space);
+	uint64_t *filled = &client->filled[choice.slot];
+
+	if (choice.flush && *filled == client->space.name)
 		client->walked = 0;
-	client->walked |= REMEDY_LOAD(&client->table, relaxed);
+	CLIENT_ASSERT(choice.flush || *filled == space->name);
+	*filled = space->name;
+	if (space == &client->space)
+		client->walked |= REMEDY_LOAD(&client->table, relaxed);
 }
 
 static void client_thread(struct client *client, unsigned index)
 {
 	if (!index) {
-		run(client);
-		turns_switch(&client->cpu, &client->other);
-		run(client);
+		run(client, &client->other);
+		run(client, &client->space);
+		run(client, &client->other);
+		run(client, &client->space);
+		run(client, &client->third);
+		run(client, &client->other);
+		run(client, &client->space);
 		return;
 	}
 	REMEDY_STORE(&client->table, 0u, relaxed);
