@@ -19,7 +19,9 @@
  *   all zeros, and may be thrown away when no CPU runs it and nobody pins it.
  * - What is kept. (1) Two address spaces whose translations a TLB may hold never have one
  *   identifier there. (2) After a translation was taken away and asid_to_invalidate()'s identifier
- *   was invalidated on all CPUs, no CPU uses it, even where a new generation begins meanwhile.
+ *   was invalidated on all CPUs, no CPU uses it, even where a new generation begins meanwhile. (A
+ *   CPU inside asid_switch() may have it until `install`, under an identifier that it flushes
+ * before it is used again: it must not touch user memory there.)
  * - Progress. asid_switch() without a new identifier takes no lock. Otherwise it waits for the
  *   lock, whose holders do bounded work: at most a scan of the set and of the CPUs. There is always
  *   a free identifier after a new generation: asid_init() and asid_pin() see to that.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state machine of asid.h, for spin: 2 CPUs, TASKS address spaces, IDS identifiers,
- * GENERATIONS; a translation of address space 0 is taken away at any moment.
+ * The state machine of asid.h, for spin: 2 CPUs, TASKS address spaces, IDS identifiers and
+ * a reserved one, GENERATIONS; a translation of address space 0 is taken away at any moment.
  *
  * TLBs hold as much as they may: whatever is loaded is in the TLB at once, and again right after a
  * flush. A fill changes no branch that the allocator takes, and each property fails the more the
@@ -15,8 +15,9 @@
 #ifndef TASKS
 #define TASKS 4
 #endif
+/* Identifiers 1 to IDS; 0 is the reserved one. */
 #ifndef IDS
-#define IDS 4
+#define IDS 3
 #endif
 #ifndef GENERATIONS
 #define GENERATIONS 3
@@ -41,6 +42,7 @@ byte context[TASKS];   /* ids */
 byte live[CPUS];
 byte reserved[CPUS];
 bool must_flush[CPUS];
+bool inside[CPUS];     /* a switch: nothing but the kernel runs */
 byte loaded[CPUS];     /* the address space + 1 */
 byte number_of[CPUS];  /* under this identifier */
 byte tlb[CPUS * (IDS + 1)]; /* the address space + 1 */
@@ -55,7 +57,7 @@ inline fill(cpu)
 		TLB(cpu, number_of[cpu]) = loaded[cpu]
 	:: else ->
 		/* What was taken away is not used. */
-		assert(!loaded[cpu] || TLB(cpu, number_of[cpu]) == 0 ||
+		assert(!loaded[cpu] || inside[cpu] || TLB(cpu, number_of[cpu]) == 0 ||
 		       (TLB(cpu, number_of[cpu]) == 1 && !taken))
 	fi
 }
@@ -81,162 +83,169 @@ inline look_for_free()
 	i = 0;
 }
 
+/* renew_or_choose - under the lock: number = the identifier that the address space keeps or gets in
+ * this generation, 0 where a new generation is needed */
+inline renew_or_choose()
+{
+	number = 0;
+	if
+	:: id ->
+		if
+		:: id == reserved[0] || id == reserved[1] ->
+			number = NUMBER(id);
+			for (i : 0 .. CPUS - 1) {
+				if
+				:: reserved[i] == id -> reserved[i] = ID(round, number)
+				:: else
+				fi
+			}
+			i = 0
+		:: else ->
+			if
+			:: !(used & (1 << NUMBER(id))) -> number = NUMBER(id)
+			:: else
+			fi
+		fi
+	:: else
+	fi;
+	if
+	:: !number ->
+		look_for_free();
+		if
+		:: number -> cursor = number
+		:: else
+		fi
+	:: else
+	fi
+}
+
+/* reserve - what a CPU runs keeps its identifier in the new generation */
+inline reserve(cpu)
+{
+	i = live[cpu];
+	live[cpu] = 0;
+	if
+	:: !i -> i = reserved[cpu]
+	:: else
+	fi;
+#ifndef NO_RESERVE
+	used = used | (1 << NUMBER(i));
+#endif
+	reserved[cpu] = i;
+	i = 0;
+}
+
+/* settle - the address space has its identifier: flush where a generation began, let the lock go */
+inline settle()
+{
+	if
+	:: number ->
+		used = used | (1 << number);
+		id = ID(round, number);
+		number = 0;
+		context[task] = id
+	:: else
+	fi;
+	if
+	:: must_flush[self] ->
+		must_flush[self] = false;
+		flush(self)
+	:: else
+	fi;
+	live[self] = id;
+	locked = false
+}
+
+/*
+ * Steps are one where no other process can see, or do, anything in between: what the lock protects
+ * is seen under it alone; and where a park comes late, or a flush early, the TLB only holds more.
+ */
 proctype cpu(byte self)
 {
-	byte task, id, was, number, i;
+	byte task, id, number, i;
+	bool fast;
 
 end:
 	do
 	:: atomic {
+		   /* Address spaces from 1 on are alike: the first that had no identifier yet. */
 		   if
 		   :: task = 0
 		   :: task = 1
-		   :: task = 2
-		   :: task = 3
+		   :: context[1] -> task = 2
+		   :: context[1] && context[2] -> task = 3
 		   fi;
 #if defined(SHARED) && !defined(NO_PARK)
 		   loaded[self] = 0;
 		   number_of[self] = 0;
 #endif
-	   }
-	   atomic {
+		   inside[self] = true;
 		   id = context[task];
-		   was = live[self]
+		   fast = live[self] && ROUND(id) == round
 	   }
-	   if
-	   :: was && ROUND(id) == round ->
-		   /* Another CPU may begin a generation here. */
-		   atomic {
-#ifndef PLAIN_STORE
-			   if
-			   :: live[self] == was -> live[self] = id
-			   :: else -> was = 0
-			   fi
-#else
-			   live[self] = id
-#endif
-		   }
-	   :: else -> was = 0
-	   fi;
-	   if
-	   :: was
-	   :: else ->
-		   atomic {
-			   !locked -> locked = true;
-			   id = context[task];
-		   }
-		   if
-		   :: ROUND(id) == round
-		   :: else ->
-			   atomic {
-				   number = 0;
-				   if
-				   :: id ->
-					   if
-					   :: id == reserved[0] || id == reserved[1] ->
-						   number = NUMBER(id);
-						   for (i : 0 .. CPUS - 1) {
-							   if
-							   :: reserved[i] == id ->
-								   reserved[i] = ID(round, number)
-							   :: else
-							   fi
-						   }
-						   i = 0
-					   :: else ->
-						   if
-						   :: !(used & (1 << NUMBER(id))) ->
-							   number = NUMBER(id)
-						   :: else
-						   fi
-					   fi
-				   :: else
-				   fi;
-				   if
-				   :: !number ->
-					   look_for_free()
-					   if
-					   :: number -> cursor = number
-					   :: else
-					   fi
-				   :: else
-				   fi
-			   }
-			   if
-			   :: number
-			   :: !number && round == GENERATIONS ->
-				   /* The bound of the model. */
-				   goto stop
-			   :: !number && round < GENERATIONS ->
-#ifdef FLUSH_FIRST
-				   atomic {
-					   must_flush[1 - self] = true;
-					   flush(self)
-				   }
-#endif
-				   round++;
-				   used = 1;
-				   atomic {
-					   i = live[1 - self];
-					   live[1 - self] = 0;
-					   if
-					   :: !i -> i = reserved[1 - self]
-					   :: else
-					   fi;
-#ifndef NO_RESERVE
-					   used = used | (1 << NUMBER(i));
-#endif
-					   reserved[1 - self] = i;
-					   i = live[self];
-					   live[self] = 0;
-					   if
-					   :: !i -> i = reserved[self]
-					   :: else
-					   fi;
-#ifndef NO_RESERVE
-					   used = used | (1 << NUMBER(i));
-#endif
-					   reserved[self] = i;
-					   i = 0;
-#if !defined(NO_FLUSH) && !defined(FLUSH_FIRST)
-					   must_flush[0] = true;
-					   must_flush[1] = true;
-#endif
-					   cursor = 1;
-					   look_for_free()
-					   cursor = number;
-					   assert(number)
-				   }
-			   fi;
-			   atomic {
-				   used = used | (1 << number);
-				   id = ID(round, number);
-				   number = 0;
-				   context[task] = id
-			   }
-		   fi;
-		   atomic {
-			   if
-			   :: must_flush[self] ->
-				   must_flush[self] = false;
-				   flush(self)
-			   :: else
-			   fi;
-			   live[self] = id;
-			   locked = false
-		   }
-	   fi;
+	   /* Another CPU may begin a generation here. */
 	   atomic {
+		   if
+#ifdef PLAIN_STORE
+		   :: fast -> live[self] = id; goto installs
+#else
+		   :: fast && live[self] -> live[self] = id; goto installs
+#endif
+		   :: else -> fast = false
+		   fi
+	   }
+	   atomic {
+		   !locked -> locked = true;
+		   id = context[task];
+		   if
+		   :: ROUND(id) == round -> settle(); goto installs
+		   :: else -> renew_or_choose()
+		   fi;
+		   if
+		   :: number -> settle(); goto installs
+		   :: !number && round == GENERATIONS -> goto stop /* the bound of the model */
+		   :: else
+		   fi;
+#ifdef FLUSH_FIRST
+		   must_flush[1 - self] = true;
+		   flush(self);
+#endif
+		   round++;
+		   used = 1
+	   }
+	   /* The other CPU may still switch here, without the lock. */
+	   atomic {
+		   reserve(0);
+		   reserve(1);
+#if !defined(NO_FLUSH) && !defined(FLUSH_FIRST)
+		   must_flush[0] = true;
+		   must_flush[1] = true;
+#endif
+		   cursor = 1;
+		   look_for_free();
+		   assert(number);
+		   cursor = number;
+		   settle()
+	   }
+installs:
+	   atomic {
+		   inside[self] = false;
 		   loaded[self] = task + 1;
 		   number_of[self] = NUMBER(id);
 		   fill(self);
 		   task = 0;
 		   id = 0;
-		   was = 0
+		   number = 0;
+		   fast = false
 	   }
 	od;
 stop:
-	locked = false
+	atomic {
+		task = 0;
+		id = 0;
+		number = 0;
+		locked = false
+	}
 }
 
 proctype unmap()

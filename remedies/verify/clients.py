@@ -71,7 +71,7 @@ def run_program(command: list[str], timeout_s: float = 3600) -> Outcome:
         )
     except subprocess.TimeoutExpired:
         return Outcome(passed=False, text="it did not end")
-    return Outcome(passed=done.returncode == 0, text=(done.stdout + done.stderr)[-2000:])
+    return Outcome(passed=done.returncode == 0, text=(done.stdout + done.stderr)[-20_000:])
 
 
 def check_relacy(client: Client, folder: Path, executions: int, root: Path = REMEDIES) -> Outcome:
