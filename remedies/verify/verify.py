@@ -53,8 +53,10 @@ def main() -> int:
         checks.append((f"{client.name}, Relacy", partial(_relacy, client)))
         checks.append((f"{client.name}, ThreadSanitizer", partial(_threads, client)))
     checks.append(("asid_sequences", _sequences))
-    for model in (*MODELS, *LONG_MODELS):
-        checks.append((" ".join((f"{model.name}.pml", *model.defines)), partial(_model, model)))
+    checks += [
+        (" ".join((f"{model.name}.pml", *model.defines)), partial(_model, model))
+        for model in (*MODELS, *LONG_MODELS)
+    ]
     failed = 0
     print("| check | result | s | |\n|---|---|---|---|")
     for name, check in checks:

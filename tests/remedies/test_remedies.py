@@ -15,31 +15,9 @@ from mutants import Mutant, check_mutant, make_mutants
 #: One of each header, each noticed within seconds; `make verify` has all.
 SHORT_MUTANTS = (
     "SHARED_READ_ENTRY: seq_cst → acq_rel",
-    "SHARED_READ_PUBLISH: release → relaxed",
     "REMEDY_LOCK_TAKE: acquire → relaxed",
-    "ASID_TURNS_LOOK: acquire → relaxed",
     "without: what runs is reserved",
 )
-BULK = r"""
-#include <stdio.h>
-#include "bulk_work.h"
-int main(void)
-{
-	/* 16,384 lines, in ns: measured with chunks of 512 and of 1 line, nobody waiting. */
-	struct bulk_costs costs = {.floor = 3000};
-	struct bulk_choice choice;
-
-	if (!bulk_work_fit(16384, 512, 1595000, 1, 6550000, &costs))
-		return 1;
-	choice = bulk_work_choose(&costs, 9000, 500, 150);
-	printf("%llu %llu %u %d\n", (unsigned long long)choice.chunk,
-	       (unsigned long long)choice.latency, choice.cost_permille, choice.reached);
-	choice = bulk_work_choose(&costs, 3100, 500, 150);
-	printf("%llu %llu %u %d\n", (unsigned long long)choice.chunk,
-	       (unsigned long long)choice.latency, choice.cost_permille, choice.reached);
-	return 0;
-}
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +29,7 @@ def _checkers() -> None:
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_a_client_holds_in_the_memory_model(client: Client, tmp_path: Path) -> None:
-    outcome = check_relacy(client, tmp_path, client.executions // 2)
+    outcome = check_relacy(client, tmp_path, client.executions // 10)
     assert outcome.passed, outcome.text
 
 
@@ -80,8 +58,7 @@ def test_a_weaker_header_is_noticed(name: str) -> None:
 
 
 def test_the_tuner_finds_the_measured_knee(tmp_path: Path) -> None:
-    source = tmp_path / "bulk.c"
-    source.write_text(BULK)
+    source = Path(__file__).with_name("bulk_choice.c")
     program = tmp_path / "bulk"
     include = f"-I{Path(__file__).parents[2] / 'remedies'}"
     subprocess.run(["cc", "-std=c11", "-Wall", include, source, "-o", program], check=True)
