@@ -63,11 +63,16 @@ def compile_relacy(name: str, folder: Path, root: Path = REMEDIES) -> Path:
     return program
 
 
-def run_program(command: list[str], timeout_s: float = 3600) -> Outcome:
-    """Run a check; one that does not end in time has failed."""
+def run_program(command: list[str], timeout_s: float = 3600, folder: str | None = None) -> Outcome:
+    """Run a check, in a folder; one that does not end in time has failed."""
     try:
         done = subprocess.run(
-            command, check=False, capture_output=True, text=True, timeout=timeout_s
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            cwd=folder,
         )
     except subprocess.TimeoutExpired:
         return Outcome(passed=False, text="it did not end")

@@ -66,7 +66,7 @@ def search_model(model: Model, memory_mib: int = 1900, timeout_s: float = 3600) 
         flags = ["-DSAFETY", "-DCOLLAPSE", "-DNOREDUCE", f"-DMEMLIM={memory_mib}"]
         command = ["cc", "-O2", "-w", *flags, "pan.c", "-o", str(pan)]
         subprocess.run(command, cwd=folder, check=True)
-        text = run_program([str(pan), "-m2000000", "-n"], timeout_s).text
+        text = run_program([str(pan), "-m2000000", "-n"], timeout_s, folder).text
     errors = re.search(r"errors: (\d+)", text)
     states = re.search(r"(\d+(?:\.\d+e\+\d+)?) states, stored", text)
     holds: bool | None = None
