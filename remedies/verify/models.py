@@ -39,7 +39,7 @@ LONG_MODELS = (
     Model("asid", ("GENERATIONS=2", "SHARED")),
     Model("asid"),
     Model("asid", ("SHARED",)),
-    Model("asid", ("UNMAP_LATE",), holds=False),
+    Model("asid", ("GENERATIONS=2", "UNMAP_LATE"), holds=False),
     Model("asid", ("FLUSH_FIRST",), holds=False),
 )
 LONG_MIB = 16_000
