@@ -9,8 +9,9 @@
  * CPUs have one TLB.
  *
  * Weaker machines, which must fail: -DPLAIN_STORE (the active id is stored without compare and exchange),
- * -DNO_PARK (with SHARED), -DNO_RESERVE, -DNO_FLUSH, -DFLUSH_FIRST (the flush before the scan),
- * -DUNMAP_LATE (the identifier is looked up before the translation is taken away).
+ * -DNO_PARK (with SHARED), -DNO_RESERVE, -DNO_FLUSH, -DUNMAP_LATE (the
+ * identifier is looked up before the translation is taken away). -DFLUSH_FIRST (the flush before
+ * the scan) holds with 2 generations.
  */
 #ifndef TASKS
 #define TASKS 4

@@ -40,7 +40,6 @@ LONG_MODELS = (
     Model("asid"),
     Model("asid", ("SHARED",)),
     Model("asid", ("GENERATIONS=2", "UNMAP_LATE"), holds=False),
-    Model("asid", ("FLUSH_FIRST",), holds=False),
 )
 LONG_MIB = 16_000
 
