@@ -12,7 +12,7 @@ ARCHS := x86_64 aarch64 armv7
 # Passed on: make test ARGS='-k wheel', make bench-ten_khz ARGS=--help
 ARGS :=
 
-.PHONY: docs fuzz truth calibration help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
+.PHONY: docs verify fuzz truth calibration help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
 	bpf wheel bench constraints clean distclean
 
 help: ## this list
@@ -58,12 +58,12 @@ lint: setup-dev probes ## what must be clean before a commit
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
-	find probe lab -name '*.[ch]' -exec .venv/bin/clang-format --dry-run -Werror {} +
+	find probe lab remedies -name '*.[ch]' -exec .venv/bin/clang-format --dry-run -Werror {} +
 
 format: setup-dev ## write Python and C as the formatters want them
 	.venv/bin/ruff check --fix-only
 	.venv/bin/ruff format
-	find probe lab -name '*.[ch]' -exec .venv/bin/clang-format -i {} +
+	find probe lab remedies -name '*.[ch]' -exec .venv/bin/clang-format -i {} +
 
 docs: setup-dev ## build the documentation site into build/docs; a broken link is an error
 	@$(PYTHON_IN_VENV) -m sphinx -q -W --keep-going -b html docs build/docs
@@ -83,6 +83,10 @@ calibration: setup-bench ## do verdicts and searches err as often as they say? T
 		--no-deps --target build/bench/git_bayesect git_bayesect==1.2
 	@nice -n 15 $(PYTHON_IN_VENV) bench/calibrate_ordered_search.py --write $(ARGS)
 	@nice -n 15 $(PYTHON_IN_VENV) bench/calibrate_search.py --write $(ARGS)
+
+verify: setup-dev ## the long checks of remedies/: models, Relacy, ThreadSanitizer, mutants; an hour
+	@nice -n 19 $(PYTHON_IN_VENV) remedies/verify/verify.py
+	@nice -n 19 $(PYTHON_IN_VENV) remedies/verify/mutants.py
 
 fuzz: setup-dev native-probe ## damaged input for a minute each; ARGS='frames --for 3600' for one
 	@nice -n 19 $(PYTHON_IN_VENV) tests/fuzz/fuzz.py $(ARGS)

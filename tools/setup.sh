@@ -43,6 +43,8 @@ have_library() { ls /lib/*/"$1" /usr/lib/*/"$1" 2>/dev/null | grep -q .; }
 
 have_at() { [ -x "$1" ]; }
 
+have_file() { [ -f "$1" ]; }
+
 have_compiler() { have "${CC:-cc}" || have gcc || have clang; }
 
 # Static programs need the library's archive, which -print-file-name finds only where it is.
@@ -74,6 +76,10 @@ look_for_packages() {
 	need_cross x86_64 x86_64-linux-gnu-gcc gcc-x86-64-linux-gnu libc6-dev-amd64-cross
 	need_cross aarch64 aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	need_cross armv7l arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
+	# The checkers of remedies/.
+	need g++ have g++
+	need spin have spin
+	need relacy-dev have_file /usr/include/relacy/relacy.hpp
 	need qemu-user-static have qemu-arm-static
 	need chromium have chromium
 	# The virtual boards. Their kernels are fetched by `make lab`.

@@ -1,0 +1,76 @@
+"""Run the spin models of the remedies: all their states, or until an assertion fails."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from clients import FOLDER, run_program
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model, with its definitions, and whether its assertions hold."""
+
+    name: str
+    defines: tuple[str, ...] = ()
+    holds: bool = True
+
+
+#: Seconds each.
+MODELS = (
+    Model("shared_read", ("READERS=2",)),
+    Model("shared_read", ("JOIN_ANY",), holds=False),
+    Model("shared_read", ("NO_LEADER",), holds=False),
+    Model("shared_read", ("PUBLISH_FIRST",), holds=False),
+    Model("shared_read", ("SAMPLE_FIRST",), holds=False),
+    Model("asid", ("PLAIN_STORE",), holds=False),
+    Model("asid", ("SHARED", "NO_PARK"), holds=False),
+    Model("asid", ("NO_RESERVE",), holds=False),
+    Model("asid", ("NO_FLUSH",), holds=False),
+)
+#: Minutes to hours, and up to LONG_MIB of memory.
+LONG_MODELS = (
+    Model("shared_read", ("READERS=3",)),
+    Model("asid", ("GENERATIONS=2",)),
+    Model("asid", ("GENERATIONS=2", "SHARED")),
+    Model("asid"),
+    Model("asid", ("SHARED",)),
+    Model("asid", ("GENERATIONS=2", "UNMAP_LATE"), holds=False),
+)
+LONG_MIB = 16_000
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search found. holds is None where it ended before it had seen all states."""
+
+    holds: bool | None
+    states: int
+    text: str
+
+
+def search_model(model: Model, memory_mib: int = 1900, timeout_s: float = 3600) -> Search:
+    """Search the states of a model for a violation."""
+    with tempfile.TemporaryDirectory() as folder:
+        defines = [f"-D{name}" for name in model.defines]
+        source = FOLDER / f"{model.name}.pml"
+        subprocess.run(
+            ["spin", *defines, "-a", source], cwd=folder, check=True, capture_output=True
+        )
+        pan = Path(folder) / "pan"
+        flags = ["-DSAFETY", "-DCOLLAPSE", "-DNOREDUCE", f"-DMEMLIM={memory_mib}"]
+        command = ["cc", "-O2", "-w", *flags, "pan.c", "-o", str(pan)]
+        subprocess.run(command, cwd=folder, check=True)
+        text = run_program([str(pan), "-m2000000", "-n"], timeout_s, folder).text
+    errors = re.search(r"errors: (\d+)", text)
+    states = re.search(r"(\d+(?:\.\d+e\+\d+)?) states, stored", text)
+    holds: bool | None = None
+    if errors is not None and int(errors[1]):
+        holds = False
+    elif errors is not None and "too small" not in text and "Search not completed" not in text:
+        holds = True
+    return Search(holds=holds, states=int(float(states[1])) if states else 0, text=text)

@@ -1,0 +1,72 @@
+"""Run the long form of all checks of the remedies, and print what each took.
+
+`make verify` does, with the mutants after it.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from clients import (
+    CLIENTS,
+    LONG_SEQUENCE_RUNS,
+    Client,
+    check_relacy,
+    check_sequences,
+    check_threads,
+)
+from models import LONG_MIB, LONG_MODELS, MODELS, Model, search_model
+
+ROUNDS = 100_000
+
+
+def _relacy(client: Client) -> tuple[bool, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        passed = check_relacy(client, Path(folder), client.long_executions).passed
+    return passed, f"{client.long_executions:,} random executions, and all with two preemptions"
+
+
+def _threads(client: Client) -> tuple[bool, str]:
+    return check_threads(client, ROUNDS).passed, f"{ROUNDS:,} rounds"
+
+
+def _sequences() -> tuple[bool, str]:
+    outcome = check_sequences(LONG_SEQUENCE_RUNS)
+    return outcome.passed, outcome.text.replace("\n", "; ")
+
+
+def _model(model: Model) -> tuple[bool, str]:
+    search = search_model(model, LONG_MIB)
+    wanted = "holds" if model.holds else "fails, as it must"
+    return search.holds is model.holds, f"{search.states:,} states; wanted: {wanted}"
+
+
+def main() -> int:
+    """Print a row a check; 1 where a check failed."""
+    checks: list[tuple[str, Callable[[], tuple[bool, str]]]] = []
+    for client in CLIENTS:
+        checks.append((f"{client.name}, Relacy", partial(_relacy, client)))
+        checks.append((f"{client.name}, ThreadSanitizer", partial(_threads, client)))
+    checks.append(("asid_sequences", _sequences))
+    checks += [
+        (" ".join((f"{model.name}.pml", *model.defines)), partial(_model, model))
+        for model in (*MODELS, *LONG_MODELS)
+    ]
+    failed = 0
+    print("| check | result | s | |\n|---|---|---|---|")
+    for name, check in checks:
+        start = time.monotonic()
+        passed, text = check()
+        failed += not passed
+        result = "passed" if passed else "FAILED"
+        print(f"| {name} | {result} | {time.monotonic() - start:.0f} | {text} |", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

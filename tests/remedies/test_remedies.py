@@ -1,0 +1,76 @@
+"""The short forms of the checks of remedies/: `make verify` runs the long ones."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from clients import CLIENTS, SEQUENCE_RUNS, Client, check_relacy, check_sequences, check_threads
+from models import MODELS, Model, search_model
+from mutants import Mutant, check_mutant, make_mutants
+
+#: One of each header, each noticed within seconds; `make verify` has all.
+SHORT_MUTANTS = (
+    "SHARED_READ_ENTRY: seq_cst → acq_rel",
+    "REMEDY_LOCK_TAKE: acquire → relaxed",
+    "without: what runs is reserved",
+)
+
+
+@pytest.fixture(autouse=True)
+def _checkers() -> None:
+    missing = [tool for tool in ("cc", "g++", "spin") if shutil.which(tool) is None]
+    if missing or not Path("/usr/include/relacy/relacy.hpp").is_file():
+        pytest.skip(f"not installed: {' '.join(missing) or 'relacy-dev'}: tools/setup.sh dev")
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_a_client_holds_in_the_memory_model(client: Client, tmp_path: Path) -> None:
+    outcome = check_relacy(client, tmp_path, client.executions // 10)
+    assert outcome.passed, outcome.text
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_a_client_has_no_race_with_real_threads(client: Client) -> None:
+    outcome = check_threads(client, 200)
+    assert outcome.passed, outcome.text
+
+
+def test_identifiers_are_those_of_a_naive_model_of_tlbs() -> None:
+    outcome = check_sequences(SEQUENCE_RUNS)
+    assert outcome.passed, outcome.text
+    assert "1000000 steps" in outcome.text
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: "-".join((model.name, *model.defines)))
+def test_a_model_holds_and_a_weaker_one_fails(model: Model) -> None:
+    search = search_model(model)
+    assert search.holds is model.holds, search.text
+
+
+@pytest.mark.parametrize("name", SHORT_MUTANTS)
+def test_a_weaker_header_is_noticed(name: str) -> None:
+    mutant: Mutant = next(mutant for mutant in make_mutants() if mutant.name == name)
+    assert check_mutant(mutant) is not None
+
+
+def test_the_tuner_finds_the_measured_knee(tmp_path: Path) -> None:
+    source = Path(__file__).with_name("bulk_choice.c")
+    program = tmp_path / "bulk"
+    include = f"-I{Path(__file__).parents[2] / 'remedies'}"
+    subprocess.run(["cc", "-std=c11", "-Wall", include, source, "-o", program], check=True)
+    lines = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split("\n")
+    chunk, latency, cost, reached = (int(word) for word in lines[0].split())
+    # Measured: 128 lines, p50 8.8 µs, 4 % above chunks of 512.
+    assert 100 <= chunk <= 150
+    assert 8_500 <= latency <= 9_000
+    assert cost <= 50
+    assert reached
+    # So short a latency costs more than 15 %: the cost is kept, and that is reported.
+    chunk, _, cost, reached = (int(word) for word in lines[1].split())
+    assert chunk > 10
+    assert cost <= 150
+    assert not reached
