@@ -15,7 +15,7 @@ from whylate.bisect.sets.model import MadeRun
 from whylate.bisect.settings.journal import LAYOUT, read_bisection
 from whylate.bisect.settings.model import BisectPlan
 from whylate.bisect.settings.plan import bisect_plan
-from whylate.bisect.settings.way import SettingsWay
+from whylate.bisect.settings.provision import KnobProvisioner
 from whylate.boards.board import Board, BoardError
 from whylate.boards.open import BoardOptions, open_board
 from whylate.run.progress import Observer, Quiet
@@ -85,7 +85,7 @@ def bisection(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, list[Ma
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("whylate.bisect.sets.carry_out.PAUSE_S", 0.0)
         with SetsJournal(directory / "b", LAYOUT, plan) as journal:
-            result = bisect_sets(journal, SettingsWay(plan), open_for, Silent(), lambda: False)
+            result = bisect_sets(journal, KnobProvisioner(plan), open_for, Silent(), lambda: False)
     return result, read_bisection(directory / "b")[1]
 
 

@@ -14,7 +14,7 @@ from whylate.bisect.sets.words import lines_of
 from whylate.bisect.settings.journal import LAYOUT
 from whylate.bisect.settings.model import BisectPlan
 from whylate.bisect.settings.plan import bisect_plan
-from whylate.bisect.settings.way import knobs_of
+from whylate.bisect.settings.provision import knobs_of
 from whylate.run.errors import RequestError
 from whylate.stats.search.model import Purpose
 from whylate.study.plan_file import PlanFile, read_plan_file, resolve_plan

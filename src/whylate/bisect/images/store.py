@@ -55,7 +55,7 @@ class Store:
         except OSError as error:
             raise DiskError(f"{self._directory} cannot be made: {error.strerror}") from None
 
-    def expect(self, hybrids: Sequence[model.Hybrid]) -> None:
+    def prepare(self, hybrids: Sequence[model.Hybrid]) -> None:
         """Make hybrids that are used next, as many as are kept."""
         for hybrid in hybrids[: KEPT // 2]:
             self._future(hybrid)

@@ -16,7 +16,7 @@ from whylate.bisect.outcome import NoOutcomeError, outcome_of
 from whylate.bisect.sets.history import chosen_keys, history_of
 from whylate.bisect.sets.journal import UNTESTABLE, P, SetsJournal, recording_path
 from whylate.bisect.sets.model import MadeRun
-from whylate.bisect.sets.way import Brought, Way
+from whylate.bisect.sets.provision import Provisioned, Provisioner
 from whylate.boards.board import Board, BoardError
 from whylate.files import read_end
 from whylate.recording.errors import RecordingError
@@ -91,7 +91,7 @@ class LostBoardError(Exception):
 
 def bisect_sets(
     journal: SetsJournal[P],
-    way: Way,
+    provisioner: Provisioner,
     open_board: Open,
     observer: BisectObserver,
     stopped: Callable[[], bool],
@@ -101,7 +101,7 @@ def bisect_sets(
     Raises RequestError for what a side cannot be run with, RecordingError,
     and DiskError. The boards are left with all knobs restored.
     """
-    return _Bisection(journal, way, open_board, observer, stopped).carry_out()
+    return _Bisection(journal, provisioner, open_board, observer, stopped).carry_out()
 
 
 class _Bisection:
@@ -110,18 +110,18 @@ class _Bisection:
     def __init__(
         self,
         journal: SetsJournal[P],
-        way: Way,
+        provisioner: Provisioner,
         open_board: Open,
         observer: BisectObserver,
         stopped: Callable[[], bool],
     ) -> None:
         self._journal = journal
-        self._way = way
-        self._sets = way.sets
-        self._plan = way.sets.plan
+        self._provisioner = provisioner
+        self._sets = provisioner.sets
+        self._plan = provisioner.sets.plan
         self._observer = observer
         self._stopped = stopped
-        self._problem = way.problem
+        self._problem = provisioner.problem
         self._attempts = Attempts(journal.directory, self._plan.study, open_board, stopped)
         self._began = time.monotonic()
         self._warm: set[str] = set()
@@ -141,7 +141,7 @@ class _Bisection:
                 if not isinstance(step, tuple):
                     self.result.answer = step
                     break
-                self._way.expect(step)
+                self._provisioner.prepare(step)
                 history = history_of(self._sets, self._journal.lines)
                 self._observer.show_standing(standing_of(self._problem, history, LEADING))
                 self._make(step)
@@ -212,8 +212,8 @@ class _Bisection:
         started, began = datetime.now(UTC), time.monotonic()
         is_end = hybrid.purpose is Purpose.END
         try:
-            with self._way.bring(hybrid) as brought:
-                outcome = self._attempt_all(brought, hybrid, number, board)
+            with self._provisioner.provision(hybrid) as provisioned:
+                outcome = self._attempt_all(provisioned, hybrid, number, board)
         except NoOutcomeError as error:
             outcome = _Outcome(None, reason=str(error), is_final=True)
         if self._stopped():
@@ -242,14 +242,16 @@ class _Bisection:
         self._observer.run_ends(made)
         self._check_board(board)
 
-    def _attempt_all(self, brought: Brought, hybrid: Hybrid, number: int, board: str) -> _Outcome:
+    def _attempt_all(
+        self, provisioned: Provisioned, hybrid: Hybrid, number: int, board: str
+    ) -> _Outcome:
         """Attempt a run until it counts, or may not be attempted any more."""
         is_end = hybrid.purpose is Purpose.END
         load = self._plan.study.loads[0].name
         run = PlannedRun(board, load, f"run-{number}", number)
-        applied, observer = brought.applied, self._observer.observer(board)
-        if brought.sha256:
-            self._attempts.know_image(applied.image, brought.sha256)
+        applied, observer = provisioned.applied, self._observer.observer(board)
+        if provisioned.sha256:
+            self._attempts.know_image(applied.image, provisioned.sha256)
         if self._plan.study.warm_up_ns and board not in self._warm:
             self._attempts.warm_up(run, applied, observer)
         self._warm.add(board)
@@ -259,9 +261,9 @@ class _Bisection:
             if attempt:
                 time.sleep(PAUSE_S)
             job = self._attempts.job(run, applied, directory, observer)
-            if brought.boot is not None:
-                job = replace(job, boot=brought.boot)
-            outcome = self._attempt(brought, job, number, is_end=is_end)
+            if provisioned.boot is not None:
+                job = replace(job, boot=provisioned.boot)
+            outcome = self._attempt(provisioned, job, number, is_end=is_end)
             if self._stopped():
                 break
             self._put_back(board)
@@ -269,7 +271,9 @@ class _Bisection:
                 break
         return outcome
 
-    def _attempt(self, brought: Brought, job: Job, number: int, *, is_end: bool) -> _Outcome:
+    def _attempt(
+        self, provisioned: Provisioned, job: Job, number: int, *, is_end: bool
+    ) -> _Outcome:
         """Make a run once; raises RequestError where a side itself cannot be run."""
         opened: list[Board] = []
 
@@ -279,7 +283,7 @@ class _Bisection:
 
         try:
             done = self._attempts.make(replace(job, open=open_board))
-            reason = why_not(done, brought.applied, self._way.sides)
+            reason = why_not(done, provisioned.applied, self._provisioner.sides)
         except RequestError as error:
             if is_end:
                 raise
@@ -289,7 +293,7 @@ class _Bisection:
             log = self._keep_log(opened[-1], number) if opened else ""
             return _Outcome(None, reason=reason, log=log)
         try:
-            in_force = brought.in_force(done.job.directory)
+            in_force = provisioned.in_force(done.job.directory)
             value, unit = outcome_of(done.job.directory, self._plan.statistic)
             return _Outcome(value, unit, in_force=in_force)
         except (NoOutcomeError, RecordingError) as error:

@@ -96,9 +96,9 @@ def command(
     from whylate.bisect.images.model import LAYOUT
     from whylate.bisect.images.plan import images_plan, study_of
     from whylate.bisect.images.pool import Pool
+    from whylate.bisect.images.provision import ImageProvisioner
     from whylate.bisect.images.roots import Roots
     from whylate.bisect.images.store import Store
-    from whylate.bisect.images.way import ImagesWay
     from whylate.bisect.sets.carry_out import bisect_sets
     from whylate.bisect.sets.journal import SetsJournal
     from whylate.bisect.sides.errors import SideError
@@ -123,13 +123,13 @@ def command(
         with SetsJournal(directory, LAYOUT, wanted) as journal, Pool(directory / "pool") as pool:
             roots = Roots(first, second, differences, pin, pool)
             with Store(roots, directory, keep=keep_images) as store:
-                way = ImagesWay(wanted, roots, store)
-                with BisectView(way.sets) as shown:
-                    result = bisect_sets(journal, way, open_for, shown, interrupt.wanted)
+                provisioner = ImageProvisioner(wanted, roots, store)
+                with BisectView(provisioner.sets) as shown:
+                    result = bisect_sets(journal, provisioner, open_for, shown, interrupt.wanted)
             made = journal.lines
     except (SideError, HybridError) as error:
         raise RequestError(str(error)) from None
-    show_result(way.sets, made, result, directory, junit=junit, as_json=as_json)
+    show_result(provisioner.sets, made, result, directory, junit=junit, as_json=as_json)
 
 
 def _words(text: str | None) -> list[str]:

@@ -52,7 +52,7 @@ def command(
     from whylate.bisect.sets.journal import SetsJournal
     from whylate.bisect.settings.journal import LAYOUT
     from whylate.bisect.settings.plan import bisect_plan
-    from whylate.bisect.settings.way import SettingsWay
+    from whylate.bisect.settings.provision import KnobProvisioner
     from whylate.cli.bisect.result import show_result
     from whylate.cli.bisect.view import BisectView
     from whylate.study.plan_file import read_plan_file, resolve_plan
@@ -62,8 +62,8 @@ def command(
     directory = output or new_directory("bisections")
     open_for = opener_of(study.boards, study.smp, environment)
     interrupt = Interrupt()
-    way = SettingsWay(wanted)
-    with SetsJournal(directory, LAYOUT, wanted) as journal, BisectView(way.sets) as view:
-        result = bisect_sets(journal, way, open_for, view, interrupt.wanted)
+    provisioner = KnobProvisioner(wanted)
+    with SetsJournal(directory, LAYOUT, wanted) as journal, BisectView(provisioner.sets) as view:
+        result = bisect_sets(journal, provisioner, open_for, view, interrupt.wanted)
         made = journal.lines
-    show_result(way.sets, made, result, directory, junit=junit, as_json=as_json)
+    show_result(provisioner.sets, made, result, directory, junit=junit, as_json=as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from whylate.bisect.sets.way import Brought, Known
+from whylate.bisect.sets.provision import Provisioned, WithKnobs
 from whylate.bisect.settings.model import BisectPlan
 from whylate.run.knobs.apply import Applied, apply_knobs
 from whylate.stats.arrays import Bools
@@ -13,7 +13,7 @@ from whylate.stats.search.model import Hybrid, Problem
 from whylate.study.check import check_knobs
 
 
-class SettingsWay:
+class KnobProvisioner:
     """Sets knobs; raises RequestError for one that is unknown."""
 
     def __init__(self, plan: BisectPlan) -> None:
@@ -23,13 +23,13 @@ class SettingsWay:
         self.problem = problem_of(plan)
         self.sides = [self._apply(variant.knobs) for variant in plan.study.variants]
 
-    def expect(self, hybrids: Sequence[Hybrid]) -> None:
+    def prepare(self, hybrids: Sequence[Hybrid]) -> None:
         """Nothing is to be made."""
 
-    def bring(self, hybrid: Hybrid) -> AbstractContextManager[Brought]:
+    def provision(self, hybrid: Hybrid) -> AbstractContextManager[Provisioned]:
         """Return the knobs of a hybrid; raises RequestError."""
         applied = self._apply(knobs_of(self._plan, hybrid.in_force))
-        return nullcontext(Known(applied, hybrid.in_force))
+        return nullcontext(WithKnobs(applied, hybrid.in_force))
 
     def _apply(self, knobs: dict[str, str]) -> Applied:
         return apply_knobs(self._plan.study.request, knobs, self._plan.study.knobs)

@@ -1,4 +1,4 @@
-"""A way to bring hybrids onto boards: by knobs, or by images."""
+"""Boards are provisioned with hybrids: by knobs, or by images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whylate.stats.arrays import Bools
 from whylate.stats.search.model import Hybrid, Problem
 
 
-class Brought(Protocol):
+class Provisioned(Protocol):
     """A hybrid for one run of a board."""
 
     @property
@@ -37,8 +37,8 @@ class Brought(Protocol):
         """
 
 
-class Way(Protocol):
-    """Brings hybrids onto boards."""
+class Provisioner(Protocol):
+    """Provisions boards with hybrids."""
 
     @property
     def sets(self) -> Sets:
@@ -52,10 +52,10 @@ class Way(Protocol):
     def sides(self) -> Sequence[Applied]:
         """The knobs of both sides, of which a run of the other must have none."""
 
-    def expect(self, hybrids: Sequence[Hybrid]) -> None:
-        """Make hybrids ahead that will be brought next."""
+    def prepare(self, hybrids: Sequence[Hybrid]) -> None:
+        """Make hybrids ahead, which are the next ones."""
 
-    def bring(self, hybrid: Hybrid) -> AbstractContextManager[Brought]:
+    def provision(self, hybrid: Hybrid) -> AbstractContextManager[Provisioned]:
         """Return a hybrid for the time of its run.
 
         Raises NoOutcomeError for one that cannot be made, RequestError, and DiskError.
@@ -63,7 +63,7 @@ class Way(Protocol):
 
 
 @dataclass(frozen=True)
-class Known:
+class WithKnobs:
     """A hybrid whose knobs are checked where they are set."""
 
     applied: Applied

@@ -16,7 +16,7 @@ from whylate.bisect.images.roots import Roots
 from whylate.bisect.images.store import Made, Store
 from whylate.bisect.outcome import NoOutcomeError
 from whylate.bisect.sets.model import Item, Sets
-from whylate.bisect.sets.way import Brought
+from whylate.bisect.sets.provision import Provisioned
 from whylate.boards.ready import Boot
 from whylate.recording.reader import open_recording
 from whylate.run.knobs.apply import Applied
@@ -25,8 +25,8 @@ from whylate.stats.arrays import Bools
 from whylate.stats.search.model import Hybrid, Problem
 
 
-class ImagesWay:
-    """Brings hybrids of two roots onto boards; raises RequestError for a command without words."""
+class ImageProvisioner:
+    """Provisions boards with hybrids of two roots."""
 
     def __init__(self, plan: ImagesPlan, roots: Roots, store: Store) -> None:
         self._plan = plan
@@ -37,12 +37,12 @@ class ImagesWay:
         # No knob differs between the sides.
         self.sides: Sequence[Applied] = ()
 
-    def expect(self, hybrids: Sequence[Hybrid]) -> None:
+    def prepare(self, hybrids: Sequence[Hybrid]) -> None:
         """Make hybrids ahead."""
-        self._store.expect(hybrids)
+        self._store.prepare(hybrids)
 
     @contextmanager
-    def bring(self, hybrid: Hybrid) -> Iterator[Brought]:
+    def provision(self, hybrid: Hybrid) -> Iterator[Provisioned]:
         """Yield a hybrid on the disk; raises NoOutcomeError for one that cannot be made."""
         try:
             with self._store.use(hybrid) as made:
@@ -50,12 +50,12 @@ class ImagesWay:
                     applied = Applied(
                         self._plan.study.request, {IMAGE: str(made.path)}, image=str(made.path)
                     )
-                    yield _Booted(applied, self._roots, made, hybrid.in_force, made.sha256)
+                    yield _WithImage(applied, self._roots, made, hybrid.in_force, made.sha256)
                     return
                 command = Command(self._plan.apply, self._roots.items, made, hybrid)
                 applied = Applied(self._plan.study.request)
                 boot = boot_after(command)
-                yield _Booted(
+                yield _WithImage(
                     applied, self._roots, made, hybrid.in_force, boot=boot, command=command
                 )
         except HybridError as error:
@@ -63,7 +63,7 @@ class ImagesWay:
 
 
 @dataclass(frozen=True)
-class _Booted:
+class _WithImage:
     """A hybrid that a board boots. command: what brings it there, None: the board takes it."""
 
     applied: Applied
