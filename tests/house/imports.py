@@ -23,6 +23,7 @@ FLOORS = {
     "lab": ("measuring", 5),
     "probe": ("measuring", 4),
     "report": ("judging", 7),
+    "predict": ("judging", 7),
     "compare": ("judging", 6),
     "causes": ("judging", 5),
     "summary": ("judging", 4),

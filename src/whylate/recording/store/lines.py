@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -102,6 +102,30 @@ def read_lines(path: Path, kind: type[T]) -> tuple[list[T], int]:
     except OSError as error:
         raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
     return items, good
+
+
+def append_lines(path: Path, kind: type[T], items: Sequence[T]) -> None:
+    """Add a line for each item; all are on the disk when this returns.
+
+    An incomplete last line is cut off first. Raises DiskError where the file cannot be written, and
+    RecordingError where another process writes it or a line is damaged.
+    """
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise DiskError(f"{path} cannot be written: {error.strerror}") from None
+    try:
+        if not try_lock(fd):
+            raise RecordingError(f"{path} is being written by another whylate: try again")
+        _, good = read_lines(path, kind)
+        if good < os.fstat(fd).st_size:
+            os.ftruncate(fd, good)
+        write_all(fd, b"".join(msgspec.json.encode(item) + b"\n" for item in items))
+        os.fsync(fd)
+    except OSError as error:
+        raise DiskError(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        os.close(fd)
 
 
 @dataclass(frozen=True)

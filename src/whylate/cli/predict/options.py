@@ -1,0 +1,52 @@
+"""What the models have in common: keeping forecasts, and printing them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from whylate.cli.messages import refuse_imported
+from whylate.cli.print_json import json_option, print_document
+from whylate.recording.reader import Recording, open_recording
+from whylate.report.plain_console import plain_console
+
+if TYPE_CHECKING:
+    from whylate.predict.forecast import Answer
+
+_keep_option = click.option("--no-keep", is_flag=True,
+                            help="Do not write the forecasts into the recording.")  # fmt: skip
+
+
+def forecast_options(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the recording, --no-keep and --json."""
+    path = click.argument("directory", type=click.Path(path_type=Path), metavar="RECORDING")
+    return path(_keep_option(json_option(verb)))
+
+
+def open_benchmark(directory: Path) -> Recording:
+    """Open the recording of a benchmark; raises LackingError for an imported one."""
+    refuse_imported([directory], "what models are fitted to: whylate bench records it")
+    return open_recording(directory)
+
+
+def show_answer(answer: Answer, keep_in: Path | None, *, as_json: bool) -> int:
+    """Keep forecasts, print them, and return the exit status; raises DiskError.
+
+    keep_in: the directory of the recording; None: they are not kept.
+    """
+    from whylate.predict.store import keep_forecasts
+    from whylate.predict.table import answer_lines
+
+    kept = keep_forecasts(keep_in, answer.forecasts) if keep_in and answer.forecasts else None
+    if as_json:
+        print_document("forecasts", answer)
+    else:
+        console = plain_console()
+        for line in answer_lines(answer):
+            console.print(line)
+        if kept is not None:
+            console.print(f"kept  {kept}", soft_wrap=True)
+    return 0 if answer.forecasts else 3

@@ -1,0 +1,214 @@
+"""Forecasts of work in chunks under a lock, from a table of one calibration run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from whylate import __version__
+from whylate.files import read_bounded
+from whylate.predict.forecast import Answer, Check, Forecast, NoModel
+from whylate.recording.errors import RecordingError
+from whylate.stats.scaling.chunks import fit_chunk_cost, fit_chunk_latency, locate_knee
+from whylate.stats.scaling.law import LawFit
+
+MODEL = "work in chunks"
+SERIES = "work in chunks under a lock"
+#: A law that is off by a larger factor somewhere is refused.
+_MOST_MISFIT = 1.25
+_MAX_TABLE = 1 << 20
+_MAX_ROWS = 1000
+#: Largest chunk, and longest time in ns.
+_MAX_NUMBER = 1e15
+_COLUMNS = ("chunk", "work_ns", "p50_ns", "p99_ns")
+_SHARE = {"p50_ns": 0.5, "p99_ns": 0.99}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A table of chunks: how long the whole work takes, and the latency of who comes meanwhile.
+
+    items: of the whole work. columns: by name, in the order of the chunks.
+    """
+
+    path: Path
+    items: int
+    chunks: tuple[float, ...]
+    columns: dict[str, tuple[float, ...]]
+
+    @property
+    def item_cost(self) -> float:
+        """What an item costs, in ns: of the work with the largest chunk, which lets go least."""
+        return self.columns["work_ns"][-1] / self.items
+
+    def knee(self) -> float:
+        """Return the smallest chunk of the table that makes the work at most 15 % dearer."""
+        return locate_knee(self.chunks, self.columns["work_ns"])
+
+
+def read_calibration(path: Path, items: int) -> Calibration:
+    """Read a CSV with the columns chunk, work_ns and p50_ns, p99_ns or both.
+
+    Raises RecordingError for another file.
+    """
+    try:
+        text = read_bounded(path, _MAX_TABLE).decode()
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise RecordingError(f"{path} is no table of chunks: {error}") from None
+    reader = csv.DictReader(io.StringIO(text))
+    names = [name for name in _COLUMNS if name in (reader.fieldnames or ())]
+    if "chunk" not in names or "work_ns" not in names or len(names) < 3:
+        raise RecordingError(
+            f"{path} is no table of chunks: its first line names the columns chunk, work_ns and "
+            "p50_ns, p99_ns or both"
+        )
+    rows: dict[float, dict[str, float]] = {}
+    for number, row in enumerate(reader, 2):
+        if len(rows) >= _MAX_ROWS:
+            raise RecordingError(f"{path} has more than {_MAX_ROWS} rows")
+        values = {name: _number(row.get(name)) for name in names}
+        if any(value is None for value in values.values()):
+            raise RecordingError(f"{path}, line {number}: numbers above zero are needed")
+        numbers = {name: value for name, value in values.items() if value is not None}
+        if not 1 <= numbers["chunk"] <= items or numbers["chunk"] in rows:
+            raise RecordingError(
+                f"{path}, line {number}: a chunk is from 1 item to all {items}, each once"
+            )
+        rows[numbers["chunk"]] = numbers
+    if not rows:
+        raise RecordingError(f"{path} has no rows")
+    ordered = [rows[chunk] for chunk in sorted(rows)]
+    columns = {name: tuple(row[name] for row in ordered) for name in names}
+    return Calibration(path, items, columns.pop("chunk"), columns)
+
+
+def predict_chunks(
+    calibration: Calibration, chunks: Sequence[int], period_ns: int | None = None
+) -> Answer:
+    """Predict latency and cost with these chunks.
+
+    period_ns: the time between two who come. Chunks that are held longer are in no fit of the
+    latency: who comes first into such a hold waits for nearly all of it.
+    """
+    forecasts: list[Forecast] = []
+    refused: list[NoModel] = []
+    checks: list[Check] = []
+    for quantity, values in calibration.columns.items():
+        kept = [
+            (chunk, value)
+            for chunk, value in zip(calibration.chunks, values, strict=True)
+            if quantity == "work_ns"
+            or period_ns is None
+            or chunk * calibration.item_cost <= period_ns
+        ]
+        try:
+            fit = _fit(calibration, quantity, kept)
+        except ValueError as error:
+            refused.append(NoModel(quantity, MODEL, str(error)))
+            continue
+        forecasts += [_forecast(calibration, quantity, fit, chunk) for chunk in chunks]
+        check = _check(calibration, quantity, kept)
+        checks += [] if check is None else [check]
+    return Answer(str(calibration.path), forecasts, refused, checks)
+
+
+def _fit(calibration: Calibration, quantity: str, pairs: Sequence[tuple[float, float]]) -> LawFit:
+    fit = _law(calibration, quantity, pairs)
+    if fit.misfit > _MOST_MISFIT:
+        ratios = dict(zip(fit.places, fit.ratios(), strict=True))
+        chunk = max(ratios, key=lambda place: abs(math.log(ratios[place])))
+        held_longest = max(fit.places) * calibration.item_cost
+        hint = (
+            ""
+            if quantity == "work_ns"
+            else f"; the largest chunk is held for {held_longest:.0f} ns: if others come more "
+            "often, --period leaves it out"
+        )
+        raise ValueError(
+            f"the law is off by × {fit.misfit:.2f} with chunks of {chunk:.0f}; with more than × "
+            f"{_MOST_MISFIT} it is refused{hint}"
+        )
+    return fit
+
+
+def _law(calibration: Calibration, quantity: str, pairs: Sequence[tuple[float, float]]) -> LawFit:
+    chunks, values = [chunk for chunk, _ in pairs], [value for _, value in pairs]
+    if quantity == "work_ns":
+        return fit_chunk_cost(chunks, values)
+    return fit_chunk_latency(chunks, values, calibration.item_cost)
+
+
+def _check(
+    calibration: Calibration, quantity: str, pairs: Sequence[tuple[float, float]]
+) -> Check | None:
+    held, made, worst = 0, 0, 1.0
+    for chunk, measured in pairs:
+        try:
+            others = [pair for pair in pairs if pair[0] != chunk]
+            fit = _law(calibration, quantity, others)
+        except ValueError:
+            continue
+        value, low, high = _expect(fit, chunk)
+        made += 1
+        held += low <= measured <= high
+        worst = max(worst, measured / value, value / measured)
+    return Check(quantity, MODEL, made, held, worst) if made else None
+
+
+def _expect(fit: LawFit, chunk: float) -> tuple[float, float, float]:
+    value = fit.law.value(chunk, fit.parameters)
+    low, high = fit.interval(lambda parameters: fit.law.value(chunk, parameters))
+    return value, low, high
+
+
+def _forecast(calibration: Calibration, quantity: str, fit: LawFit, chunk: int) -> Forecast:
+    value, low, high = _expect(fit, chunk)
+    least = math.exp(float(fit.logs.min()))
+    first = least * math.exp(float(fit.parameters[0]))
+    if quantity == "work_ns":
+        again = math.exp(float(fit.parameters[1]))
+        parameters = {"whole_ns": first, "letting_go_ns": again * first / calibration.items}
+        supposes = [
+            "the work takes N (c + r / k): letting go costs the same r after each chunk of k items"
+        ]
+    else:
+        share = float(fit.parameters[1])
+        parameters = {"floor_ns": first, "item_ns": calibration.item_cost, "share": share}
+        supposes = [
+            f"{quantity.removesuffix('_ns')} = floor + share × chunk × cost of an item; who comes "
+            f"at any moment of the work gives a share of {_SHARE[quantity]}",
+            "a chunk is held no longer than the time between two who come",
+        ]
+    return Forecast(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        whylate=__version__,
+        board="",
+        source=calibration.path.name,
+        source_created="",
+        model=MODEL,
+        series=SERIES,
+        quantity=quantity,
+        axis="items",
+        at=chunk,
+        value=value,
+        low=low,
+        high=None if math.isinf(high) else high,
+        supposes=supposes,
+        fitted_to=[int(place) for place in fit.places],
+        parameters=parameters,
+    )
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if 0 < value <= _MAX_NUMBER else None

@@ -1,0 +1,193 @@
+"""How forecasts did: predicted beside measured, and how often the intervals held."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from whylate.predict.forecast import LEVEL, Forecast
+from whylate.predict.store import NAME, read_forecasts
+from whylate.predict.workloads import read_sweeps
+from whylate.recording.errors import LackingError, RecordingError
+from whylate.recording.finish import MANIFEST
+from whylate.recording.reader import Recording, open_recording
+from whylate.stats.limits import binomial_limits
+
+#: Recordings lie in a directory, in its directories, or in studies (runs/BOARD/LOAD/VARIANT/ROUND).
+_DEEPEST = 7
+_MOST_RECORDINGS = 20_000
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """A forecast beside what was measured after it. ratio: measured to predicted."""
+
+    forecast: Forecast
+    recording: str
+    measured: float
+    holds: bool
+    ratio: float
+
+
+class Score(msgspec.Struct, frozen=True):
+    """The forecasts of all recordings in a directory.
+
+    made: forecasts. waiting: those that nothing was measured for. held: outcomes whose interval
+    held; low, high: the 95 % interval of that share (Clopper and Pearson 1934); null without any.
+    unread: recordings that could not be read, and why.
+    """
+
+    directory: str
+    made: int
+    waiting: int
+    outcomes: list[Outcome]
+    held: int
+    low: float | None = None
+    high: float | None = None
+    unread: dict[str, str] = {}
+
+
+def score_forecasts(directory: Path) -> Score:
+    """Look up what was measured for each forecast of the recordings in a directory.
+
+    A measurement counts if it is of the same board and was made after the forecast. Raises
+    RecordingError where there is no recording.
+    """
+    forecasts: list[Forecast] = []
+    recordings: list[Recording] = []
+    unread: dict[str, str] = {}
+    paths = list(find_recordings(directory))
+    if not paths:
+        raise RecordingError(f"{directory} has no recordings: name the directory that they are in")
+    for path in paths:
+        try:
+            forecasts += read_forecasts(path)
+            recording = open_recording(path)
+            if recording.manifest.plan.benchmark is not None:
+                recordings.append(recording)
+        except RecordingError as error:
+            unread[str(path)] = str(error)
+    outcomes = match_forecasts(forecasts, recordings)
+    tried = {id(outcome.forecast) for outcome in outcomes}
+    held = sum(outcome.holds for outcome in outcomes)
+    low, high = _share_limits(held, len(outcomes))
+    return Score(
+        str(directory),
+        made=len(forecasts),
+        waiting=sum(id(forecast) not in tried for forecast in forecasts),
+        outcomes=outcomes,
+        held=held,
+        low=low,
+        high=high,
+        unread=unread,
+    )
+
+
+def match_forecasts(
+    forecasts: Sequence[Forecast], recordings: Sequence[Recording]
+) -> list[Outcome]:
+    """Return each forecast with what a later recording of its board measured there.
+
+    Of forecasts of one thing by one model from one recording, the last before the measurement
+    counts.
+    """
+    waiting: dict[tuple[object, ...], list[Forecast]] = defaultdict(list)
+    for forecast in forecasts:
+        waiting[_place(forecast)].append(forecast)
+    outcomes = []
+    for recording in recordings:
+        if not forecasts:
+            break
+        made_at = _moment(recording.manifest.created)
+        for key, value in _measured(recording).items():
+            last: dict[tuple[str, str], Forecast] = {}
+            for forecast in waiting.get(key, ()):
+                if _moment(forecast.created) < made_at:
+                    last[forecast.model, forecast.source_created] = forecast
+            outcomes += [
+                Outcome(
+                    forecast,
+                    recording.directory.name,
+                    value,
+                    holds=forecast.holds(value),
+                    ratio=value / forecast.value,
+                )
+                for forecast in last.values()
+                if forecast.value > 0
+            ]
+    return outcomes
+
+
+def outcomes_of(recording: Recording) -> list[Outcome]:
+    """Return what forecasts of recordings beside a new one expected of it."""
+    if recording.manifest.plan.benchmark is None:
+        return []
+    forecasts: list[Forecast] = []
+    try:
+        beside = sorted(recording.directory.resolve().parent.glob(f"*/{NAME}"))
+    except OSError:
+        return []
+    for path in beside[:_MOST_RECORDINGS]:
+        try:
+            forecasts += read_forecasts(path.parent)
+        except RecordingError:
+            # It has no part in this recording, which must be shown all the same.
+            continue
+    return match_forecasts(forecasts, [recording])
+
+
+def find_recordings(directory: Path) -> Iterator[Path]:
+    """Yield the recordings in a directory, itself among them, in the order of their names."""
+    count = 0
+    for folder, folders, files in os.walk(directory):
+        folders.sort()
+        path = Path(folder)
+        if len(path.relative_to(directory).parts) >= _DEEPEST:
+            folders.clear()
+        if MANIFEST in files:
+            folders.clear()
+            count += 1
+            yield path
+        if count >= _MOST_RECORDINGS:
+            return
+
+
+def _place(forecast: Forecast) -> tuple[object, ...]:
+    return (
+        forecast.board,
+        forecast.series,
+        forecast.quantity,
+        forecast.axis,
+        forecast.at,
+        forecast.change,
+    )
+
+
+def _measured(recording: Recording) -> dict[tuple[object, ...], float]:
+    """Return what a recording measured, by the key of a forecast of it."""
+    try:
+        sweeps = read_sweeps(recording)
+    except LackingError:
+        return {}
+    return {
+        (recording.manifest.board, sweep.name, sweep.quantity, sweep.axis, at, ""): value
+        for sweep in sweeps
+        for at, value in sweep.measured.items()
+    }
+
+
+def _moment(text: str) -> datetime:
+    """Return a time that a file has; long ago where it is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _share_limits(held: int, made: int) -> tuple[float | None, float | None]:
+    return binomial_limits(held, made, LEVEL) if made else (None, None)

@@ -1,0 +1,117 @@
+"""Forecasts, checks and scores on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from whylate.predict.forecast import Answer, Forecast
+from whylate.predict.score import Outcome, Score
+from whylate.quantities import format_count, format_estimate, format_number, format_percent
+from whylate.text import plain
+
+_UNITS = {"calls_per_us": "calls/µs", "hops_per_us": "hops/µs"}
+
+
+def unit_of(quantity: str) -> str:
+    """Return how the unit of a quantity is written; of another name than ours its last part."""
+    return _UNITS.get(quantity, quantity.rpartition("_")[2])
+
+
+def answer_lines(answer: Answer) -> Iterator[Table | Text]:
+    """Lay out what was predicted from a recording, with all that it supposes."""
+    for (series, quantity), forecasts in _by_series(answer.forecasts).items():
+        what = f" · {plain(forecasts[0].model, 80)} · {plain(quantity, 40)}"
+        yield Text.assemble((plain(series, 120), "bold"), what)
+        fitted = ", ".join(map(str, forecasts[0].fitted_to))
+        parameters = ", ".join(
+            f"{plain(name, 40)} {format_number(value)}"
+            for name, value in forecasts[0].parameters.items()
+        )
+        yield Text(f"fitted to {fitted} {forecasts[0].axis}: {parameters}", style="dim")
+        yield _forecast_table(forecasts)
+        for text in dict.fromkeys(text for made in forecasts for text in made.supposes):
+            yield Text(f"supposes  {plain(text, 300)}", style="dim")
+    for check in answer.checks:
+        yield Text(
+            f"check  {plain(check.series, 120)}: each number predicted from all others: "
+            f"{check.held} of {check.made} intervals held, off by × {check.worst:.2f} at most"
+        )
+    for refused in answer.no_model:
+        yield Text.assemble(
+            ("no model", "bold yellow"),
+            f"  {plain(refused.series, 120)}, {plain(refused.model, 80)}: "
+            f"{plain(refused.reason, 500)}",
+        )
+
+
+def _by_series(forecasts: Sequence[Forecast]) -> dict[tuple[str, str], list[Forecast]]:
+    series: dict[tuple[str, str], list[Forecast]] = {}
+    for forecast in forecasts:
+        series.setdefault((forecast.series, forecast.quantity), []).append(forecast)
+    return series
+
+
+def _forecast_table(forecasts: Sequence[Forecast]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("")
+    table.add_column(Text(plain(unit_of(forecasts[0].quantity), 40)), justify="right")
+    table.add_column("95 % interval", justify="right")
+    table.add_column("")
+    for forecast in forecasts:
+        table.add_row(
+            f"{format_count(forecast.at)} {forecast.axis}",
+            *_estimate(forecast),
+            Text(plain(forecast.change, 80)),
+        )
+    return table
+
+
+def _estimate(forecast: Forecast) -> tuple[str, str]:
+    if forecast.high is None:
+        return format_number(forecast.value), f"{format_number(forecast.low)} or more"
+    return format_estimate(forecast.value, forecast.low, forecast.high)
+
+
+def outcome_table(outcomes: Iterable[Outcome]) -> Table:
+    """Lay out what was predicted beside what was measured."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for heading in ("", "predicted", "95 % interval", "measured", ""):
+        right = heading in ("predicted", "95 % interval", "measured")
+        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+    for outcome in outcomes:
+        forecast = outcome.forecast
+        value, interval = _estimate(forecast)
+        held = Text("held", "green") if outcome.holds else Text("did not hold", "bold red")
+        name = f"{plain(forecast.series, 60)}, {format_count(forecast.at)} {forecast.axis}"
+        model = f"{forecast.model}; {forecast.change}" if forecast.change else forecast.model
+        table.add_row(
+            Text.assemble(name, "\n", (plain(model, 100), "dim")),
+            value,
+            interval,
+            f"{format_number(outcome.measured)} {unit_of(forecast.quantity)}",
+            held,
+        )
+    return table
+
+
+def score_lines(score: Score) -> Iterator[Table | Text]:
+    """Lay out a score: each outcome, and how often the intervals held."""
+    if score.outcomes:
+        yield outcome_table(score.outcomes)
+        share = format_percent(score.held / len(score.outcomes))
+        ends = ""
+        if score.low is not None and score.high is not None:
+            ends = f" [{format_percent(score.low)}, {format_percent(score.high)}]"
+        yield Text(
+            f"{score.held} of {len(score.outcomes)} intervals held, {share}{ends}; of 95 % "
+            "intervals 95 % should."
+        )
+    yield Text(
+        f"{format_count(score.made)} forecasts, of which {format_count(score.waiting)} wait for a "
+        "measurement that was made later on the same board."
+    )
+    for path, reason in list(score.unread.items())[:5]:
+        yield Text(f"not read  {plain(path, 200)}: {plain(reason, 300)}", style="yellow")
