@@ -61,8 +61,7 @@ class _Verbs(LazyVerbs):
 @click.version_option(__version__, prog_name="whylate")
 @click.pass_context
 def whylate(ctx: click.Context) -> None:
-    """How late is a Linux board, and why? Every activation is accounted for: expected = seen +
-    overrun + dropped.
+    """How late is a Linux board, and why? Every activation is accounted for.
 
     \b
       whylate measure --for 20s --load memory --require 'p99.9<100us'

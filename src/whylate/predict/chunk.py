@@ -7,12 +7,12 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from whylate import __version__
 from whylate.files import read_bounded
 from whylate.predict.forecast import Answer, Check, Forecast, NoModel
+from whylate.predict.origin import now_text
 from whylate.recording.errors import RecordingError
 from whylate.stats.scaling.chunks import fit_chunk_cost, fit_chunk_latency, locate_knee
 from whylate.stats.scaling.law import LawFit
@@ -181,13 +181,13 @@ def _forecast(calibration: Calibration, quantity: str, fit: LawFit, chunk: int) 
     else:
         share = float(fit.parameters[1])
         parameters = {"floor_ns": first, "item_ns": calibration.item_cost, "share": share}
-        supposes = [
+        law = (
             f"{quantity.removesuffix('_ns')} = floor + share × chunk × cost of an item; who comes "
-            f"at any moment of the work gives a share of {_SHARE[quantity]}",
-            "a chunk is held no longer than the time between two who come",
-        ]
+            f"at any moment of the work gives a share of {_SHARE[quantity]}"
+        )
+        supposes = [law, "a chunk is held no longer than the time between two who come"]
     return Forecast(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now_text(),
         whylate=__version__,
         board="",
         source=calibration.path.name,

@@ -11,8 +11,6 @@ import msgspec
 
 from whylate.recording.bounds import Count
 
-#: Version of the lines of forecasts.jsonl.
-VERSION = 1
 #: What an interval says of itself.
 LEVEL = 0.95
 
@@ -27,7 +25,8 @@ class Forecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     when it was made. created: when the forecast was.
     """
 
-    version: Literal[1] = VERSION
+    #: Of the lines of forecasts.jsonl.
+    version: Literal[1] = 1
     created: str
     whylate: str
     board: str

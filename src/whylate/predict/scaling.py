@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from whylate.predict.forecast import (
     Answer,
-    Check,
     Forecast,
     NoModel,
-    Predict,
     Prediction,
     check_by_leaving_out,
 )
-from whylate.predict.origin import far_text, origin_fields
+from whylate.predict.origin import far_text, sweep_forecast
 from whylate.predict.sweep import Sweep
 from whylate.predict.workloads import read_sweeps
 from whylate.recording.reader import Recording
-from whylate.stats.scaling.universal import UnfitError, fit_universal
+from whylate.stats.scaling.coherence import CoherentNetwork, fit_coherent
+from whylate.stats.scaling.universal import MOST_MISFIT, UnfitError, Universal, fit_universal
 
 MODEL = "universal scalability law"
 _SUPPOSES = (
@@ -27,61 +26,71 @@ _SUPPOSES = (
 )
 
 
+_SPANS = "the interval spans the closed network too, which fits as well and scales differently"
+
+
+@dataclass(frozen=True)
+class _Laws:
+    """The law, and the closed network where that fits as well."""
+
+    law: Universal
+    network: CoherentNetwork | None
+
+    def expect(self, at: int) -> Prediction:
+        """Return the value by the law, and an interval that spans both.
+
+        Within the numbers that were measured they agree; beyond, the network saturates where the
+        law comes down, and the measurements do not decide between them.
+        """
+        low, high = self.law.interval(at)
+        if self.network is not None:
+            other_low, other_high = self.network.interval(at)
+            low, high = min(low, other_low), max(high, other_high)
+        return Prediction(self.law.throughput(at), low, high)
+
+
+def _fit(places: Sequence[int], values: Sequence[float], sampling_sd: float) -> _Laws:
+    law = fit_universal(places, values, sampling_sd)
+    network = fit_coherent(places, values, sampling_sd)
+    return _Laws(law, network if network.fit.misfit <= MOST_MISFIT else None)
+
+
 def predict_scaling(recording: Recording, numbers: Sequence[int]) -> Answer:
     """Predict the throughput with these numbers of threads or tasks.
 
     Raises LackingError where nothing like that was swept.
     """
-    forecasts: list[Forecast] = []
-    refused: list[NoModel] = []
-    checks: list[Check] = []
+    answer = Answer(str(recording.directory), [])
     for sweep in read_sweeps(recording):
+
+        def predict(
+            places: tuple[int, ...], values: tuple[float, ...], at: int, sweep: Sweep = sweep
+        ) -> Prediction:
+            return _fit(places, values, sweep.sampling_sd).expect(at)
+
         try:
-            forecasts += _forecasts(recording, sweep, numbers)
+            laws = _fit(sweep.counts, sweep.values, sweep.sampling_sd)
         except UnfitError as error:
-            refused.append(NoModel(sweep.name, MODEL, _reason(str(error), sweep)))
+            answer.no_model.append(NoModel(sweep.name, MODEL, sweep.with_reason(str(error))))
             continue
-        check = check_by_leaving_out(
-            sweep.name, MODEL, sweep.counts, sweep.values, _predictor(sweep.sampling_sd)
-        )
-        checks += [] if check is None else [check]
-    return Answer(str(recording.directory), forecasts, refused, checks)
+        answer.forecasts.extend(_forecast(recording, sweep, laws, at) for at in numbers)
+        check = check_by_leaving_out(sweep.name, MODEL, sweep.counts, sweep.values, predict)
+        answer.checks.extend([] if check is None else [check])
+    return answer
 
 
-def _forecasts(recording: Recording, sweep: Sweep, numbers: Sequence[int]) -> list[Forecast]:
-    law = fit_universal(sweep.counts, sweep.values, sweep.sampling_sd)
+def _forecast(recording: Recording, sweep: Sweep, laws: _Laws, at: int) -> Forecast:
+    law, expected = laws.law, laws.expect(at)
     parameters = {"alone": law.alone, "contention": law.contention, "coherence": law.coherence}
     if law.peak is not None:
         parameters["peak_at"] = law.peak
-    made = []
-    for at in numbers:
-        low, high = law.interval(at)
-        made.append(
-            Forecast(
-                **origin_fields(recording),
-                model=MODEL,
-                series=sweep.name,
-                quantity=sweep.quantity,
-                axis=sweep.axis,
-                at=at,
-                value=law.throughput(at),
-                low=low,
-                high=None if math.isinf(high) else high,
-                supposes=[_SUPPOSES, *far_text(at, max(sweep.counts), sweep.axis)],
-                fitted_to=list(sweep.counts),
-                parameters=parameters,
-            )
-        )
-    return made
-
-
-def _predictor(sampling_sd: float) -> Predict:
-    def predict(places: tuple[int, ...], values: tuple[float, ...], at: int) -> Prediction:
-        law = fit_universal(places, values, sampling_sd)
-        return Prediction(law.throughput(at), *law.interval(at))
-
-    return predict
-
-
-def _reason(reason: str, sweep: Sweep) -> str:
-    return f"{reason} ({sweep.reason})" if sweep.reason else reason
+    spans = [] if laws.network is None else [_SPANS]
+    return sweep_forecast(
+        recording,
+        sweep,
+        MODEL,
+        at,
+        expected,
+        supposes=[_SUPPOSES, *far_text(max(sweep.counts), sweep.axis, at), *spans],
+        parameters=parameters,
+    )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -122,22 +124,19 @@ def match_forecasts(
     return outcomes
 
 
-def outcomes_of(recording: Recording) -> list[Outcome]:
-    """Return what forecasts of recordings beside a new one expected of it."""
-    if recording.manifest.plan.benchmark is None:
-        return []
+def forecasts_beside(directory: Path) -> list[Forecast]:
+    """Return the forecasts of the recordings beside a recording or a study.
+
+    Of a study in studies/ also those in recordings/ beside that. What cannot be read is left out:
+    it has no part in what is shown.
+    """
+    parent = directory.resolve().parent
     forecasts: list[Forecast] = []
-    try:
-        beside = sorted(recording.directory.resolve().parent.glob(f"*/{NAME}"))
-    except OSError:
-        return []
-    for path in beside[:_MOST_RECORDINGS]:
-        try:
-            forecasts += read_forecasts(path.parent)
-        except RecordingError:
-            # It has no part in this recording, which must be shown all the same.
-            continue
-    return match_forecasts(forecasts, [recording])
+    for folder in dict.fromkeys((parent, parent.parent / "recordings")):
+        for path in islice(sorted(folder.glob(f"*/{NAME}")), _MOST_RECORDINGS):
+            with suppress(RecordingError):
+                forecasts += read_forecasts(path.parent)
+    return forecasts
 
 
 def find_recordings(directory: Path) -> Iterator[Path]:

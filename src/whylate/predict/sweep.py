@@ -32,6 +32,10 @@ class Sweep:
     reason: str = ""
     beyond: tuple[float, ...] = ()
 
+    def with_reason(self, text: str) -> str:
+        """Return why there is no model, and what was left out of the fit."""
+        return f"{text} ({self.reason})" if self.reason else text
+
     @property
     def measured(self) -> dict[int, float]:
         """Each value by its number, also of the numbers that models are not fitted to."""

@@ -38,7 +38,7 @@ def show_answer(answer: Answer, keep_in: Path | None, *, as_json: bool) -> int:
     keep_in: the directory of the recording; None: they are not kept.
     """
     from whylate.predict.store import keep_forecasts
-    from whylate.predict.table import answer_lines
+    from whylate.predict.terminal import answer_lines
 
     kept = keep_forecasts(keep_in, answer.forecasts) if keep_in and answer.forecasts else None
     if as_json:

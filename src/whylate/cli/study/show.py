@@ -37,10 +37,12 @@ def command(directory: Path, fail_on: tuple[str, ...], as_json: bool) -> None:
 
 def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> int:
     """Print a study and write its page; return the exit status. Raises RecordingError."""
+    from whylate.predict.terminal import print_outcomes
     from whylate.report.terminal.comparison import many
     from whylate.study.restore.undo import read_notes
     from whylate.study.results.effects import estimate_effects
     from whylate.study.results.evidence import Evidence
+    from whylate.study.results.forecasts import study_outcomes
     from whylate.study.results.page import write_page
 
     plan, done = read_study(directory)
@@ -57,6 +59,7 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
     failed = [run for run in done if run.failed]
     notes = read_notes(directory, plan.boards)
     page = write_page(directory, plan, evidence, done, effects)
+    outcomes = study_outcomes(directory, done)
     if as_json:
         content = {
             "report": str(page),
@@ -66,6 +69,7 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
             **many(len(standings)),
             "failed": failed,
             "to_put_back": notes,
+            **({"predicted": outcomes} if outcomes else {}),
         }
         print_document("study", content)
         return _exit_status(standings, effects, fail_on)
@@ -90,6 +94,7 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
             f"Not restored yet on {plain(note.opened, 60)}: {plain(old, 400)}. A run restores its "
             "knobs at its end; after a killed one, the next `study run` does."
         )
+    print_outcomes(outcomes, console)
     console.print(f"report  {plain(str(page), 1000)}", soft_wrap=True)
     return _exit_status(standings, effects, fail_on)
 

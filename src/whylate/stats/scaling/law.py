@@ -108,9 +108,8 @@ class LawFit:
             own = _residuals(self.law, self.places, self.logs, parameters)
             return np.append(own, math.log(quantity(parameters)) - log)
 
-        return min(
-            _least(self.law, off, start)[1] for start in (self.parameters, *self.law.starts[:1])
-        )
+        starts = [self.parameters, np.array(self.law.starts[0])]
+        return min(_least(self.law, off, start)[1] for start in starts)
 
 
 def fit_law(

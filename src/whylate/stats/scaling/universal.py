@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from whylate.stats.arrays import Floats
 from whylate.stats.scaling.law import Law, LawFit, fit_law
@@ -89,7 +90,7 @@ def fit_universal(
 
 
 def _reason(pairs: Sequence[tuple[int, float]], fit: LawFit) -> str:
-    for (few, low), (many, high) in zip(pairs, pairs[1:], strict=False):
+    for (few, low), (many, high) in pairwise(pairs):
         if high / many > MOST_MISFIT * low / few:
             return (
                 f"the throughput of each rises from {few} to {many}, which contention and "

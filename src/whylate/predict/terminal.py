@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -12,6 +13,8 @@ from whylate.predict.score import Outcome, Score
 from whylate.quantities import format_count, format_estimate, format_number, format_percent
 from whylate.text import plain
 
+#: More are not listed below a recording or a study.
+_MOST_OUTCOMES = 12
 _UNITS = {"calls_per_us": "calls/µs", "hops_per_us": "hops/µs"}
 
 
@@ -95,6 +98,17 @@ def outcome_table(outcomes: Iterable[Outcome]) -> Table:
             held,
         )
     return table
+
+
+def print_outcomes(outcomes: Sequence[Outcome], console: Console) -> None:
+    """Print what was predicted beside what was measured; of many forecasts only how many held."""
+    if not outcomes:
+        return
+    console.print("predicted before, and measured now:")
+    if len(outcomes) <= _MOST_OUTCOMES:
+        console.print(outcome_table(outcomes))
+    held = sum(outcome.holds for outcome in outcomes)
+    console.print(f"{held} of {len(outcomes)} intervals held")
 
 
 def score_lines(score: Score) -> Iterator[Table | Text]:
