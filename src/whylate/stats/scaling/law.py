@@ -108,8 +108,7 @@ class LawFit:
             own = _residuals(self.law, self.places, self.logs, parameters)
             return np.append(own, math.log(quantity(parameters)) - log)
 
-        starts = [self.parameters, np.array(self.law.starts[0])]
-        return min(_least(self.law, off, start)[1] for start in starts)
+        return _least(self.law, off, self.parameters)[1]
 
 
 def fit_law(

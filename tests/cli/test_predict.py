@@ -1,0 +1,80 @@
+"""`whylate predict`: exit statuses, what is printed, and JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+from msgspec.structs import replace
+
+from swept_recordings import record_clock, record_switch
+from whylate.cli import whylate
+from whylate.predict.store import NAME, keep_forecasts, read_forecasts
+from whylate.stats.scaling.coherence import coherent_throughput
+
+COUNTS = (1, 2, 4, 8, 12)
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(whylate, ["predict", *map(str, arguments)])
+
+
+def record(directory: Path, **fields: str) -> None:
+    record_clock(directory, {n: coherent_throughput(n, 6.0, 1.0, 0.01) for n in COUNTS},
+                 noise=0.005, **fields)  # type: ignore[arg-type] # fmt: skip
+
+
+def test_forecasts_are_printed_with_what_they_suppose_and_kept(tmp_path: Path) -> None:
+    record(tmp_path / "a")
+    done = run("clock", tmp_path / "a", "--cpus", "16,24")
+    assert done.exit_code == 0, done.output
+    assert "supposes" in done.output
+    assert "one reading serves all who wait" in done.output
+    assert [forecast.at for forecast in read_forecasts(tmp_path / "a")] == [16, 16, 24, 24]
+    assert run("scaling", tmp_path / "a", "--threads", "16", "--no-keep").exit_code == 0
+    assert len(read_forecasts(tmp_path / "a")) == 4
+
+
+def test_no_model_has_its_reason_and_a_status_of_its_own(tmp_path: Path) -> None:
+    ring = {2: 1200.0, 4: 1210.0, 6: 1250.0, 7: 2500.0, 8: 2500.0}
+    record_switch(tmp_path / "a", ring)
+    done = run("scaling", tmp_path / "a", "--tasks", "12")
+    assert done.exit_code == 3
+    assert "no model" in done.output
+    assert not (tmp_path / "a" / NAME).exists()
+
+
+def test_json_holds_forecasts_and_score(tmp_path: Path) -> None:
+    record(tmp_path / "a")
+    document = json.loads(run("scaling", tmp_path / "a", "--threads", "16", "--json").stdout)
+    assert document["format"] == "whylate-forecasts"
+    assert document["forecasts"][0]["at"] == 16
+    assert document["checks"][0]["made"] == len(COUNTS)
+    waiting = run("--score", tmp_path, "--json")
+    assert waiting.exit_code == 3
+    assert json.loads(waiting.stdout)["waiting"] == 1
+
+
+def test_a_new_run_shows_what_was_predicted_of_it(tmp_path: Path) -> None:
+    record(tmp_path / "a")
+    assert run("clock", tmp_path / "a", "--cpus", "16").exit_code == 0
+    early = [replace(forecast, created="2026-01-02T00:00:00+00:00")
+             for forecast in read_forecasts(tmp_path / "a")]  # fmt: skip
+    (tmp_path / "a" / NAME).unlink()
+    keep_forecasts(tmp_path / "a", early)
+    measured = coherent_throughput(16, 6.0, 1.0, 0.01)
+    record_clock(tmp_path / "b", {16: measured}, created="2026-01-03T00:00:00+00:00")
+    done = CliRunner().invoke(whylate, ["report", str(tmp_path / "b")])
+    assert "predicted before, and measured now" in done.output
+    assert "1 of 1 intervals held" in done.output
+    score = run("--score", tmp_path)
+    assert score.exit_code == 0
+    assert "1 of 1 intervals held, 100 %" in score.output
+
+
+def test_use_without_a_verb_or_with_both_is_wrong(tmp_path: Path) -> None:
+    assert run().exit_code == 2
+    record(tmp_path / "a")
+    assert run("--score", tmp_path, "clock", tmp_path / "a", "--cpus", "2").exit_code == 2
+    assert run("clock", tmp_path / "a").exit_code == 2

@@ -1,0 +1,98 @@
+"""The score: a forecast counts where a later run of the same board measured what it is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from swept_recordings import record_clock
+from whylate.predict.forecast import Forecast
+from whylate.predict.score import forecasts_beside, match_forecasts, score_forecasts
+from whylate.predict.shared_device import predict_shared_device
+from whylate.predict.store import keep_forecasts
+from whylate.recording.errors import RecordingError
+from whylate.recording.reader import open_recording
+from whylate.stats.scaling.coherence import coherent_throughput
+
+COUNTS = (1, 2, 3, 4, 6, 8)
+BEFORE, MADE, AFTER = (f"2026-01-0{day}T00:00:00+00:00" for day in (1, 2, 3))
+
+
+def network(n: int) -> float:
+    """Return the calls per µs of the CPUs that are recorded here."""
+    return coherent_throughput(n, 6.0, 1.0, 0.01)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a recording that has forecasts for 12, 16 and 32 CPUs."""
+    recording = record_clock(
+        tmp_path / "first", {n: network(n) for n in COUNTS}, created=BEFORE, noise=0.01
+    )
+    made = predict_shared_device(recording, (12, 16, 32)).forecasts
+    keep_forecasts(recording.directory, [replace(forecast, created=MADE) for forecast in made])
+    return tmp_path
+
+
+def test_what_was_measured_later_stands_beside_the_forecast(folder: Path) -> None:
+    record_clock(folder / "second", {12: network(12), 16: 3 * network(16)}, created=AFTER)
+    score = score_forecasts(folder)
+    assert score.made == 6
+    assert score.waiting == 4
+    assert {(out.forecast.at, out.holds) for out in score.outcomes} == {(12, True), (16, False)}
+    assert score.held == 1
+    assert score.low is not None
+    assert score.high is not None
+    assert score.low < 0.5 < score.high
+
+
+@pytest.mark.parametrize("created", [BEFORE, MADE])
+def test_what_was_measured_before_the_forecast_does_not_count(folder: Path, created: str) -> None:
+    record_clock(folder / "second", {12: network(12)}, created=created)
+    assert score_forecasts(folder).outcomes == []
+
+
+def test_another_board_does_not_count(folder: Path) -> None:
+    second = record_clock(folder / "second", {12: network(12)}, created=AFTER)
+    elsewhere = replace(second.manifest, board="another")
+    forecasts = forecasts_beside(second.directory)
+    assert len(forecasts) == 6
+    assert len(match_forecasts(forecasts, [second])) == 1
+    assert match_forecasts(forecasts, [type(second)(second.directory, elsewhere)]) == []
+
+
+def test_of_repeated_forecasts_the_last_counts(folder: Path) -> None:
+    first = open_recording(folder / "first")
+    again = predict_shared_device(first, (12,)).forecasts[0]
+
+    def at(created: str, value: float) -> Forecast:
+        return replace(again, created=created, value=value, low=value, high=value)
+
+    keep_forecasts(
+        first.directory, [at(f"2026-01-02T0{hour}:00:00+00:00", hour) for hour in (1, 2)]
+    )
+    record_clock(folder / "second", {12: network(12)}, created=AFTER)
+    (outcome,) = score_forecasts(folder).outcomes
+    assert outcome.forecast.value == 2
+
+
+def test_a_damaged_recording_is_named_and_the_others_count(folder: Path) -> None:
+    record_clock(folder / "second", {12: network(12)}, created=AFTER)
+    (folder / "third").mkdir()
+    (folder / "third" / "manifest.json").write_text("{")
+    score = score_forecasts(folder)
+    assert len(score.outcomes) == 1
+    assert list(score.unread) == [str(folder / "third")]
+
+
+def test_a_directory_without_recordings_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="has no recordings"):
+        score_forecasts(tmp_path)
+
+
+def test_runs_of_a_study_are_reached(folder: Path) -> None:
+    deep = folder / "studies" / "s" / "runs" / "b" / "idle" / "base" / "1"
+    record_clock(deep, {12: network(12)}, created=AFTER)
+    assert len(score_forecasts(folder).outcomes) == 1

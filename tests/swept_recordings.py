@@ -1,0 +1,86 @@
+"""Recordings of sweeps over threads and tasks, made from a throughput for each number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from app_runs import app_manifest
+from benchmark_plans import benchmark
+from whylate.recording.plan import RunPlan
+from whylate.recording.reader import Recording, open_recording
+from whylate.recording.repetitions import Repetitions
+from whylate.recording.store.repetitions import write_repetitions
+from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.clock import ClockPoint
+from whylate.recording.workloads.switch import SwitchPoint
+
+ROUNDS = 6
+BLOCK_NS = 10**9
+
+
+def record_clock(
+    directory: Path,
+    calls_per_us: Mapping[int, float],
+    *,
+    created: str = "2026-01-01T00:00:00+00:00",
+    noise: float = 0.0,
+    cpus: int = 64,
+    seed: int = 0,
+) -> Recording:
+    """Write a recording of a clock by number of threads; noise: sd of logarithms of a round."""
+    rng = np.random.default_rng(seed)
+    points = [ClockPoint("monotonic", threads) for threads in calls_per_us]
+    rows = []
+    for turn, threads in enumerate(list(calls_per_us) * ROUNDS):
+        rate = calls_per_us[threads] * np.exp(noise * rng.standard_normal())
+        calls = round(rate * BLOCK_NS / 1e3 / threads)
+        rows += [{"turn": turn, "thread": n, "ns": BLOCK_NS, "calls": calls}
+                 for n in range(threads)]  # fmt: skip
+    return _write(directory, points, rows, created, cpus)
+
+
+def record_switch(
+    directory: Path,
+    ns_per_hop: Mapping[int, float],
+    *,
+    created: str = "2026-01-01T00:00:00+00:00",
+) -> Recording:
+    """Write a recording of rings of tasks, by number of tasks."""
+    points = [SwitchPoint(tasks, cpus=(0,)) for tasks in ns_per_hop]
+    rows = [
+        {"turn": turn, "ring_ns": round(1000 * ns_per_hop[tasks]), "own_ns": 1, "hops": 1000,
+         "switches": 1000}
+        for turn, tasks in enumerate(list(ns_per_hop) * ROUNDS)
+    ]  # fmt: skip
+    return _write(directory, points, rows, created, 1)
+
+
+def _write(
+    directory: Path,
+    points: list[ClockPoint] | list[SwitchPoint],
+    rows: list[dict[str, int]],
+    created: str,
+    cpus: int,
+) -> Recording:
+    every: list[BenchmarkPoint] = list(points)
+    plan = benchmark(
+        every,
+        rounds=ROUNDS,
+        repetitions=1,
+        block_ns=BLOCK_NS,
+        order=list(range(len(every))) * ROUNDS,
+    )
+    whole = RunPlan(workload=plan, cpus=list(range(cpus)))
+    manifest = replace(app_manifest([]), plan=whole, cpus=[], recorder=None, created=created)
+    names = ("turn", "repetition", *plan.columns)
+    columns = {name: np.array([row.get(name, 0) for row in rows], np.int64) for name in names}
+    columns["point"] = np.array([plan.order[row["turn"]] for row in rows], np.int64)
+    directory.mkdir(parents=True)
+    (directory / "manifest.json").write_bytes(msgspec.json.encode(manifest))
+    write_repetitions(directory, plan, Repetitions(columns, None, {}))
+    return open_recording(directory)
