@@ -30,7 +30,7 @@ _SPANS = "the interval spans the closed network too, which fits as well and scal
 
 
 @dataclass(frozen=True)
-class _Laws:
+class Laws:
     """The law, and the closed network where that fits as well."""
 
     law: Universal
@@ -49,10 +49,11 @@ class _Laws:
         return Prediction(self.law.throughput(at), low, high)
 
 
-def _fit(places: Sequence[int], values: Sequence[float], sampling_sd: float) -> _Laws:
+def fit_laws(places: Sequence[int], values: Sequence[float], sampling_sd: float) -> Laws:
+    """Return the law, and the closed network where that fits too; raises UnfitError."""
     law = fit_universal(places, values, sampling_sd)
     network = fit_coherent(places, values, sampling_sd)
-    return _Laws(law, network if network.fit.misfit <= MOST_MISFIT else None)
+    return Laws(law, network if network.fit.misfit <= MOST_MISFIT else None)
 
 
 def predict_scaling(recording: Recording, numbers: Sequence[int]) -> Answer:
@@ -66,10 +67,10 @@ def predict_scaling(recording: Recording, numbers: Sequence[int]) -> Answer:
         def predict(
             places: tuple[int, ...], values: tuple[float, ...], at: int, sweep: Sweep = sweep
         ) -> Prediction:
-            return _fit(places, values, sweep.sampling_sd).expect(at)
+            return fit_laws(places, values, sweep.sampling_sd).expect(at)
 
         try:
-            laws = _fit(sweep.counts, sweep.values, sweep.sampling_sd)
+            laws = fit_laws(sweep.counts, sweep.values, sweep.sampling_sd)
         except UnfitError as error:
             answer.no_model.append(NoModel(sweep.name, MODEL, sweep.with_reason(str(error))))
             continue
@@ -79,7 +80,7 @@ def predict_scaling(recording: Recording, numbers: Sequence[int]) -> Answer:
     return answer
 
 
-def _forecast(recording: Recording, sweep: Sweep, laws: _Laws, at: int) -> Forecast:
+def _forecast(recording: Recording, sweep: Sweep, laws: Laws, at: int) -> Forecast:
     law, expected = laws.law, laws.expect(at)
     parameters = {"alone": law.alone, "contention": law.contention, "coherence": law.coherence}
     if law.peak is not None:

@@ -55,11 +55,10 @@ def predict_shared_device(recording: Recording, cpus: Sequence[int]) -> Answer:
         def predict(
             places: tuple[int, ...], values: tuple[float, ...], at: int, sweep: Sweep = sweep
         ) -> Prediction:
-            network = _fit(places, values, sweep.sampling_sd)
-            return Prediction(network.throughput(at), *network.interval(at))
+            return expect(fit_network(places, values, sweep.sampling_sd), at)
 
         try:
-            network = _fit(sweep.counts, sweep.values, sweep.sampling_sd)
+            network = fit_network(sweep.counts, sweep.values, sweep.sampling_sd)
         except ValueError as error:
             answer.no_model.append(NoModel(sweep.name, MODEL, sweep.with_reason(str(error))))
             continue
@@ -70,7 +69,10 @@ def predict_shared_device(recording: Recording, cpus: Sequence[int]) -> Answer:
     return answer
 
 
-def _fit(counts: Sequence[int], values: Sequence[float], sampling_sd: float) -> CoherentNetwork:
+def fit_network(
+    counts: Sequence[int], values: Sequence[float], sampling_sd: float
+) -> CoherentNetwork:
+    """Return the network of a shared device; raises ValueError with the reason for none."""
     network = fit_coherent(counts, values, sampling_sd)
     if network.fit.misfit > _MOST_MISFIT:
         raise ValueError(
@@ -78,6 +80,11 @@ def _fit(counts: Sequence[int], values: Sequence[float], sampling_sd: float) -> 
             f"fitted to; with more than × {_MOST_MISFIT} it is refused"
         )
     return network
+
+
+def expect(network: CoherentNetwork, at: int) -> Prediction:
+    """Return what so many CPUs do together, each reading by itself."""
+    return Prediction(network.throughput(at), *network.interval(at))
 
 
 def _pair(recording: Recording, sweep: Sweep, network: CoherentNetwork, at: int) -> list[Forecast]:
@@ -88,7 +95,7 @@ def _pair(recording: Recording, sweep: Sweep, network: CoherentNetwork, at: int)
     parameters = {"think_ns": 1e3 * network.think, "service_ns": 1e3 * network.service}
     if network.coherence is not None:
         parameters["coherence_per_cpu"] = network.coherence
-    direct = Prediction(network.throughput(at), *network.interval(at))
+    direct = expect(network, at)
     forecasts = [
         sweep_forecast(
             recording, sweep, MODEL, at, direct, supposes=supposes, parameters=parameters
