@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from whylate.predict.forecast import Predict
-from whylate.predict.scaling import fit_laws
-from whylate.predict.shared_device import expect, fit_network
+from whylate.predict.laws import expect_by_law, expect_by_network
 from whylate.stats.scaling.coherence import SharedRow, coherent_throughput, leave_one_out
 from whylate.stats.scaling.universal import universal_throughput
 
@@ -34,8 +33,8 @@ TRUTHS: dict[str, Truth] = {
     "contention alone (Amdahl)": lambda n: universal_throughput(n, 1.0, 0.1, 0.0),
 }
 MODELS: dict[str, Predict] = {
-    "scaling": lambda counts, values, at: fit_laws(counts, values, 0.0).expect(at),
-    "clock": lambda counts, values, at: expect(fit_network(counts, values, 0.0), at),
+    "scaling": lambda counts, values, at: expect_by_law(counts, values, at, 0.0),
+    "clock": lambda counts, values, at: expect_by_network(counts, values, at, 0.0),
 }
 SWEEPS = ((1, 2, 3, 4, 6, 8), (1, 2, 4, 6, 8, 12))
 NOISES = (0.01, 0.03)
@@ -53,7 +52,7 @@ class Tally:
 
 def forecasts(each: int) -> Iterator[tuple[str, str, bool | None, float]]:
     """Yield truth, model, whether the interval held (None: refused), and measured to predicted."""
-    rng = np.random.default_rng(2026)
+    rng = np.random.default_rng(2027)
     for name, truth in TRUTHS.items():
         for counts in SWEEPS:
             for noise in NOISES:

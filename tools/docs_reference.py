@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from whylate.cli import whylate
+from whylate.predict.forecast import Forecast
 from whylate.recording.manifest import Manifest
 from whylate.soak.model import Cycle, SoakPlan
 from whylate.soak.summary import SoakSummary
@@ -24,6 +25,7 @@ DOCUMENTS: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "manifest.json": ("A recording: the plan, the sample accounting, the facts.", Manifest),
     "study.json": ("A study's plan, as `whylate study run` resolved it.", StudyPlan),
     "runs.jsonl": ("One line of a study's journal: one run.", FinishedRun),
+    "forecasts.jsonl": ("One line of a recording's forecasts: one forecast.", Forecast),
     "soak.json": ("A soak's plan.", SoakPlan),
     "cycles.jsonl": ("One line of a soak's journal: one power cycle.", Cycle),
     "soak-summary.json": ("The output of `whylate board soak --json`, in part.", SoakSummary),

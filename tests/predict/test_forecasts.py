@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from swept_recordings import record_clock, record_switch
 from whylate.predict.forecast import Forecast
+from whylate.predict.laws import fit_scaling
 from whylate.predict.scaling import predict_scaling
 from whylate.predict.shared_device import SHARED, predict_shared_device
 from whylate.predict.store import NAME, keep_forecasts, read_forecasts
@@ -46,7 +47,14 @@ def test_any_sweep_scales_by_the_law_and_spans_the_network_that_fits_too(tmp_pat
     recording = record_clock(tmp_path / "a", values, noise=0.005)
     (forecast,) = predict_scaling(recording, (24,)).forecasts
     assert forecast.low < universal_throughput(24, 1.0, 0.05, 0.002) < (forecast.high or 0)
-    assert any("spans the closed network" in text for text in forecast.supposes)
+    law, laws = fit_scaling(counts, tuple(values.values()), 0.01)
+    assert laws.network is not None
+    low, high = laws.network.interval(48)
+    alone_low, alone_high = law.interval(48)
+    both = laws.expect(48, 1.0)
+    assert (both.low, both.high) == (min(low, alone_low), max(high, alone_high))
+    assert (both.low, both.high) != (alone_low, alone_high)
+    assert any("spans two laws" in text for text in forecast.supposes)
     assert any("more than 12 threads" in text for text in forecast.supposes)
 
 

@@ -13,8 +13,10 @@ from whylate.predict.score import forecasts_beside, match_forecasts, score_forec
 from whylate.predict.shared_device import predict_shared_device
 from whylate.predict.store import keep_forecasts
 from whylate.recording.errors import RecordingError
-from whylate.recording.reader import open_recording
+from whylate.recording.reader import Recording
 from whylate.stats.scaling.coherence import coherent_throughput
+from whylate.study.model import FinishedRun
+from whylate.study.results.forecasts import study_outcomes
 
 COUNTS = (1, 2, 3, 4, 6, 8)
 BEFORE, MADE, AFTER = (f"2026-01-0{day}T00:00:00+00:00" for day in (1, 2, 3))
@@ -25,14 +27,23 @@ def network(n: int) -> float:
     return coherent_throughput(n, 6.0, 1.0, 0.01)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Return a folder with a recording that has forecasts for 12, 16 and 32 CPUs."""
-    recording = record_clock(
-        tmp_path / "first", {n: network(n) for n in COUNTS}, created=BEFORE, noise=0.01
-    )
+def record_first(directory: Path) -> Recording:
+    """Write the recording that forecasts are made from."""
+    return record_clock(directory, {n: network(n) for n in COUNTS}, created=BEFORE, noise=0.01)
+
+
+@pytest.fixture(scope="module")
+def forecasts(tmp_path_factory: pytest.TempPathFactory) -> list[Forecast]:
+    """Return forecasts for 12, 16 and 32 CPUs, of both kinds."""
+    recording = record_first(tmp_path_factory.mktemp("forecasts") / "first")
     made = predict_shared_device(recording, (12, 16, 32)).forecasts
-    keep_forecasts(recording.directory, [replace(forecast, created=MADE) for forecast in made])
+    return [replace(forecast, created=MADE) for forecast in made]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, forecasts: list[Forecast]) -> Path:
+    """Return a folder with a recording that has these forecasts."""
+    keep_forecasts(record_first(tmp_path / "first").directory, forecasts)
     return tmp_path
 
 
@@ -63,15 +74,14 @@ def test_another_board_does_not_count(folder: Path) -> None:
     assert match_forecasts(forecasts, [type(second)(second.directory, elsewhere)]) == []
 
 
-def test_of_repeated_forecasts_the_last_counts(folder: Path) -> None:
-    first = open_recording(folder / "first")
-    again = predict_shared_device(first, (12,)).forecasts[0]
+def test_of_repeated_forecasts_the_last_counts(folder: Path, forecasts: list[Forecast]) -> None:
+    again = forecasts[0]
 
     def at(created: str, value: float) -> Forecast:
         return replace(again, created=created, value=value, low=value, high=value)
 
     keep_forecasts(
-        first.directory, [at(f"2026-01-02T0{hour}:00:00+00:00", hour) for hour in (1, 2)]
+        folder / "first", [at(f"2026-01-02T0{hour}:00:00+00:00", hour) for hour in (1, 2)]
     )
     record_clock(folder / "second", {12: network(12)}, created=AFTER)
     (outcome,) = score_forecasts(folder).outcomes
@@ -96,3 +106,16 @@ def test_runs_of_a_study_are_reached(folder: Path) -> None:
     deep = folder / "studies" / "s" / "runs" / "b" / "idle" / "base" / "1"
     record_clock(deep, {12: network(12)}, created=AFTER)
     assert len(score_forecasts(folder).outcomes) == 1
+
+
+def test_a_study_shows_what_was_predicted_of_its_runs(folder: Path) -> None:
+    study = folder / "s"
+    record_clock(study / "runs" / "1", {12: network(12)}, created=AFTER)
+    done = [
+        FinishedRun("b", "idle", "base", 1, "runs/1", AFTER, 1.0),
+        FinishedRun("b", "idle", "base", 2, "runs/2", AFTER, 1.0, failed="no power"),
+    ]
+    (outcome,) = study_outcomes(study, done)
+    assert (outcome.forecast.at, outcome.holds) == (12, True)
+    (folder / "elsewhere").mkdir()
+    assert study_outcomes(folder / "elsewhere" / "s", done) == []

@@ -31,6 +31,11 @@ def test_without_a_coherence_term_it_is_the_closed_network(
     assert coherent_shared_throughput(n, think, service, 0.0) == pytest.approx(expected)
 
 
+def test_a_single_cpu_moves_no_line_to_another() -> None:
+    assert coherent_throughput(1, 3.0, 1.0, 0.5) == throughput(1, 3.0, 1.0)
+    assert coherent_shared_throughput(1, 3.0, 1.0, 0.5) == shared_throughput(1, 3.0, 1.0)
+
+
 @given(st.integers(2, 60), TIMES, TIMES, st.floats(1e-3, 1.0))
 def test_a_coherence_term_takes_throughput(
     n: int, think: float, service: float, coherence: float
@@ -52,6 +57,18 @@ def test_it_is_found_again_and_predicts_more_cpus(think: float, coherence: float
         assert network.throughput(n) == pytest.approx(expected, rel=0.02)
         shared = coherent_shared_throughput(n, think, 1.0, coherence)
         assert network.shared_throughput(n) == pytest.approx(shared, rel=0.02)
+
+
+def test_a_coherence_term_that_noise_would_give_is_left_out() -> None:
+    counts = [1, 2, 3, 4, 6, 8]
+    noise = [1.02, 0.98, 1.01, 0.99, 1.01, 0.97]
+    network = fit_coherent(
+        counts, [throughput(n, 10.0, 1.0) * off for n, off in zip(counts, noise, strict=True)]
+    )
+    assert network.coherence == 0.0
+    assert network.throughput(24) == pytest.approx(throughput(24, 10.0, 1.0), rel=0.3)
+    low, high = network.interval(24)
+    assert low < network.throughput(24) < high
 
 
 def test_three_numbers_have_an_interval_and_no_coherence_term() -> None:

@@ -14,17 +14,16 @@ from whylate.predict.forecast import (
     Prediction,
     check_by_leaving_out,
 )
+from whylate.predict.laws import Laws, expect_by_network, fit_network
 from whylate.predict.origin import far_text, sweep_forecast
 from whylate.predict.sweep import Sweep
 from whylate.predict.workloads import read_sweeps, reads_one_device
 from whylate.recording.errors import LackingError
 from whylate.recording.reader import Recording
-from whylate.stats.scaling.coherence import CoherentNetwork, fit_coherent
+from whylate.stats.scaling.coherence import CoherentNetwork
 
 MODEL = "closed network"
 SHARED = "one reading serves all who wait"
-#: A network that is off by a larger factor somewhere is refused.
-_MOST_MISFIT = 1.1
 _SUPPOSES = [
     "all readers wait for one device, which serves one after the other",
     "the time between two calls does not change with the number of CPUs",
@@ -55,39 +54,23 @@ def predict_shared_device(recording: Recording, cpus: Sequence[int]) -> Answer:
         def predict(
             places: tuple[int, ...], values: tuple[float, ...], at: int, sweep: Sweep = sweep
         ) -> Prediction:
-            return expect(fit_network(places, values, sweep.sampling_sd), at)
+            return expect_by_network(places, values, at, sweep.sampling_sd)
 
         try:
-            network = fit_network(sweep.counts, sweep.values, sweep.sampling_sd)
+            network, laws = fit_network(sweep.counts, sweep.values, sweep.sampling_sd)
         except ValueError as error:
             answer.no_model.append(NoModel(sweep.name, MODEL, sweep.with_reason(str(error))))
             continue
         for at in cpus:
-            answer.forecasts.extend(_pair(recording, sweep, network, at))
+            answer.forecasts.extend(_pair(recording, sweep, network, laws, at))
         check = check_by_leaving_out(sweep.name, MODEL, sweep.counts, sweep.values, predict)
         answer.checks.extend([] if check is None else [check])
     return answer
 
 
-def fit_network(
-    counts: Sequence[int], values: Sequence[float], sampling_sd: float
-) -> CoherentNetwork:
-    """Return the network of a shared device; raises ValueError with the reason for none."""
-    network = fit_coherent(counts, values, sampling_sd)
-    if network.fit.misfit > _MOST_MISFIT:
-        raise ValueError(
-            f"the network is off by × {network.fit.misfit:.2f} at one of the numbers that it was "
-            f"fitted to; with more than × {_MOST_MISFIT} it is refused"
-        )
-    return network
-
-
-def expect(network: CoherentNetwork, at: int) -> Prediction:
-    """Return what so many CPUs do together, each reading by itself."""
-    return Prediction(network.throughput(at), *network.interval(at))
-
-
-def _pair(recording: Recording, sweep: Sweep, network: CoherentNetwork, at: int) -> list[Forecast]:
+def _pair(
+    recording: Recording, sweep: Sweep, network: CoherentNetwork, laws: Laws, at: int
+) -> list[Forecast]:
     """Return what is expected as the readers are, and if they shared readings."""
     coherence = _WITHOUT_COHERENCE if network.coherence is None else _COHERENCE
     supposes = [*_SUPPOSES, coherence, *far_text(max(sweep.counts), "CPUs", at)]
@@ -95,10 +78,15 @@ def _pair(recording: Recording, sweep: Sweep, network: CoherentNetwork, at: int)
     parameters = {"think_ns": 1e3 * network.think, "service_ns": 1e3 * network.service}
     if network.coherence is not None:
         parameters["coherence_per_cpu"] = network.coherence
-    direct = expect(network, at)
     forecasts = [
         sweep_forecast(
-            recording, sweep, MODEL, at, direct, supposes=supposes, parameters=parameters
+            recording,
+            sweep,
+            MODEL,
+            at,
+            laws.expect(at, network.throughput(at)),
+            supposes=[*supposes, *laws.spans],
+            parameters=parameters,
         )
     ]
     # Readers that think for no time have nothing to do with what was shared.

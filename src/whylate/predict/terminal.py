@@ -65,7 +65,7 @@ def _forecast_table(forecasts: Sequence[Forecast]) -> Table:
     table.add_column("")
     for forecast in forecasts:
         table.add_row(
-            f"{format_count(forecast.at)} {forecast.axis}",
+            f"{format_count(forecast.at)} {plain(forecast.axis, 20)}",
             *_estimate(forecast),
             Text(plain(forecast.change, 80)),
         )
@@ -78,24 +78,32 @@ def _estimate(forecast: Forecast) -> tuple[str, str]:
     return format_estimate(forecast.value, forecast.low, forecast.high)
 
 
-def outcome_table(outcomes: Iterable[Outcome]) -> Table:
-    """Lay out what was predicted beside what was measured."""
+def outcome_lines(outcomes: Iterable[Outcome]) -> Iterator[Table | Text]:
+    """Lay out what was predicted beside what was measured, by what was swept."""
+    series: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        series.setdefault(outcome.forecast.series, []).append(outcome)
+    for name, members in series.items():
+        unit = plain(unit_of(members[0].forecast.quantity), 40)
+        yield Text.assemble((plain(name, 120), "bold"), f", {unit}")
+        yield _outcome_table(sorted(members, key=lambda outcome: outcome.forecast.at))
+
+
+def _outcome_table(outcomes: Iterable[Outcome]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for heading in ("", "predicted", "95 % interval", "measured", ""):
+    for heading in ("", "predicted", "95 % interval", "measured", "", ""):
         right = heading in ("predicted", "95 % interval", "measured")
         table.add_column(heading, justify="right" if right else "left", overflow="fold")
     for outcome in outcomes:
         forecast = outcome.forecast
-        value, interval = _estimate(forecast)
         held = Text("held", "green") if outcome.holds else Text("did not hold", "bold red")
-        name = f"{plain(forecast.series, 60)}, {format_count(forecast.at)} {forecast.axis}"
         model = f"{forecast.model}; {forecast.change}" if forecast.change else forecast.model
         table.add_row(
-            Text.assemble(name, "\n", (plain(model, 100), "dim")),
-            value,
-            interval,
-            f"{format_number(outcome.measured)} {unit_of(forecast.quantity)}",
+            f"{format_count(forecast.at)} {plain(forecast.axis, 20)}",
+            *_estimate(forecast),
+            format_number(outcome.measured),
             held,
+            Text(plain(model, 100), style="dim"),
         )
     return table
 
@@ -106,7 +114,8 @@ def print_outcomes(outcomes: Sequence[Outcome], console: Console) -> None:
         return
     console.print("predicted before, and measured now:")
     if len(outcomes) <= _MOST_OUTCOMES:
-        console.print(outcome_table(outcomes))
+        for line in outcome_lines(outcomes):
+            console.print(line)
     held = sum(outcome.holds for outcome in outcomes)
     console.print(f"{held} of {len(outcomes)} intervals held")
 
@@ -114,7 +123,7 @@ def print_outcomes(outcomes: Sequence[Outcome], console: Console) -> None:
 def score_lines(score: Score) -> Iterator[Table | Text]:
     """Lay out a score: each outcome, and how often the intervals held."""
     if score.outcomes:
-        yield outcome_table(score.outcomes)
+        yield from outcome_lines(score.outcomes)
         share = format_percent(score.held / len(score.outcomes))
         ends = ""
         if score.low is not None and score.high is not None:

@@ -42,17 +42,20 @@ def coherent_shared_throughput(n: int, think: float, service: float, coherence: 
 class CoherentNetwork:
     """What was fitted: Z and S in the unit of time of the throughputs, and the coherence term.
 
-    coherence None: it was not fitted, for there were fewer than four numbers of threads.
+    coherence None: it was not fitted, for there were fewer than four numbers of threads; 0: with
+    it the fit is not significantly better. fit: with it all the same, for intervals.
     """
 
     think: float
     service: float
     coherence: float | None
     fit: LawFit
+    #: The time of a call that the first parameter is a logarithm to.
+    alone: float
 
     def throughput(self, n: int) -> float:
         """Return what n CPUs do together."""
-        return self.fit.law.value(n, self.fit.parameters)
+        return coherent_throughput(n, self.think, self.service, self.coherence or 0.0)
 
     def interval(self, n: int) -> tuple[float, float]:
         """Return between which values a measurement with n CPUs lies, at 95 %."""
@@ -64,16 +67,12 @@ class CoherentNetwork:
 
     def shared_interval(self, n: int) -> tuple[float, float]:
         """Return between which values a measurement of that lies, at 95 %."""
-        alone = self._alone
+        alone = self.alone
 
         def shared(parameters: Floats) -> float:
             return coherent_shared_throughput(n, *_times(alone, parameters))
 
         return self.fit.interval(shared)
-
-    @property
-    def _alone(self) -> float:
-        return (self.think + self.service) / math.exp(float(self.fit.parameters[0]))
 
 
 def _times(alone: float, parameters: Floats) -> tuple[float, float, float]:
@@ -88,7 +87,8 @@ def fit_coherent(
     """Return the network nearest to throughputs of different numbers of CPUs, by logarithms.
 
     sampling_sd: of the logarithm of a throughput. The coherence term is fitted to four numbers and
-    more, else it is taken for 0. Raises ValueError for fewer than three, or where nothing was done.
+    more, else it is taken for 0, as it is where the fit is not significantly better with it.
+    Raises ValueError for fewer than three numbers, or where nothing was done.
     """
     different = len(set(counts))
     if different < FEWEST:
@@ -103,13 +103,19 @@ def fit_coherent(
         return coherent_throughput(int(n), *_times(alone, parameters))
 
     starts = ((0.0, 0.03, 1e-3), (0.0, 0.3, 1e-2), (0.0, 0.9, 1e-3), (0.0, 1e-4, 1e-3))
-    size = 3 if coherent else 2
     # Without think time nothing could be shared; 1 - 1e-9 of a call is all of it.
-    low, high = (-5.0, 0.0, 0.0), (5.0, 1 - 1e-9, 10.0)
-    law = Law(value, low[:size], high[:size], tuple(start[:size] for start in starts))
-    fit = fit_law(law, counts, throughputs, sampling_sd)
-    think, service, coherence = _times(alone, fit.parameters)
-    return CoherentNetwork(think, service, coherence if coherent else None, fit)
+    low, high = (-5.0, 0.0, 0.0), (5.0, 1 - 1e-9, 1.0)
+
+    def fit_with(size: int) -> LawFit:
+        law = Law(value, low[:size], high[:size], tuple(start[:size] for start in starts))
+        return fit_law(law, counts, throughputs, sampling_sd)
+
+    without = fit_with(2)
+    fit = fit_with(3) if coherent else without
+    # Short service with much coherence looks like longer service: the simpler one is preferred.
+    chosen = fit if fit.is_better_than(without) else without
+    think, service, coherence = _times(alone, chosen.parameters)
+    return CoherentNetwork(think, service, coherence if coherent else None, fit, alone)
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,16 @@ class LawFit:
         """
         return max(math.sqrt(self.squares / self.freedom), self.sampling_sd, 1e-6)
 
+    def is_better_than(self, other: LawFit, level: float = 0.95) -> bool:
+        """Whether the fit is significantly better than one with a parameter less."""
+        return other.squares - self.squares > self._most(level)
+
+    def _most(self, level: float) -> float:
+        """By how much the squares may grow by chance."""
+        from scipy.special import stdtrit
+
+        return (float(stdtrit(self.freedom, (1 + level) / 2)) * self.spread) ** 2
+
     def ratios(self) -> list[float]:
         """Return what was measured at each place to what the law has there."""
         return [
@@ -78,11 +88,9 @@ class LawFit:
 
         Raises ValueError where there is no degree of freedom.
         """
-        from scipy.special import stdtrit
-
         if self.freedom < 1:
             raise ValueError("as many parameters as places leave nothing for an interval")
-        most = (float(stdtrit(self.freedom, (1 + level) / 2)) * self.spread) ** 2
+        most = self._most(level)
         middle = math.log(quantity(self.parameters))
         low = self._end(quantity, middle, -1, most)
         high = self._end(quantity, middle, 1, most)
