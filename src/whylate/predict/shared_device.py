@@ -29,7 +29,11 @@ _SUPPOSES = [
     "the time between two calls does not change with the number of CPUs",
 ]
 _COHERENCE = "each further CPU makes a call longer by the same coherence term"
-_WITHOUT_COHERENCE = (
+_NO_COHERENCE = (
+    "a call takes no longer with more CPUs: with a coherence term the fit is not significantly "
+    "better"
+)
+_TOO_FEW_FOR_COHERENCE = (
     "a call takes no longer with more CPUs: to fit a coherence term takes four numbers of threads"
 )
 _SHARED_SUPPOSES = [
@@ -72,7 +76,9 @@ def _pair(
     recording: Recording, sweep: Sweep, network: CoherentNetwork, laws: Laws, at: int
 ) -> list[Forecast]:
     """Return what is expected as the readers are, and if they shared readings."""
-    coherence = _WITHOUT_COHERENCE if network.coherence is None else _COHERENCE
+    coherence = _COHERENCE if network.coherence else _NO_COHERENCE
+    if network.coherence is None:
+        coherence = _TOO_FEW_FOR_COHERENCE
     supposes = [*_SUPPOSES, coherence, *far_text(max(sweep.counts), "CPUs", at)]
     # The throughput is in calls per µs, and so the times are in µs.
     parameters = {"think_ns": 1e3 * network.think, "service_ns": 1e3 * network.service}
