@@ -227,13 +227,14 @@ def kill_at_random_moments(
         before = events(root)
         for number in range(MOST * len(stages)):
             missed = [stage for stage in stages if stage not in hits]
-            if number >= KILLS * len(stages) and not missed:
+            again = number >= KILLS * len(stages)
+            if again and not missed:
                 break
-            aiming = stages if number < KILLS * len(stages) else missed
-            aimed = aiming[number % len(aiming)]
+            aimed = missed[0] if again else stages[number % len(stages)]
             run = start(section)
             run.wait_for(aimed)
-            time.sleep(drawn.uniform(0, length_s[aimed]))
+            if not again:
+                time.sleep(drawn.uniform(0, length_s[aimed]))
             hit = run.kill(drawn)
             sys.stdout.write(f"kill {number}, {time.monotonic() - run.began:.3f} s: {hit}\n")
             hits[hit] += 1
