@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from whylate.cli.compare.fail_on import UNKNOWN
+from whylate.cli.messages import writing
 from whylate.cli.print_json import print_document
-from whylate.files import write_whole
 from whylate.text import plain
 
 if TYPE_CHECKING:
@@ -32,10 +32,12 @@ def show_ordered_result(
     from whylate.bisect.ordered.as_json import document
     from whylate.bisect.ordered.junit import junit_of
     from whylate.bisect.ordered.words import lines_of
+    from whylate.recording.errors import DiskError
     from whylate.report.plain_console import plain_console
 
     if junit is not None:
-        write_whole(junit, junit_of(plan, versions, steps, result))
+        with writing(junit, DiskError):
+            junit.write_bytes(junit_of(plan, versions, steps, result))
     if as_json:
         content = document(plan, versions, steps, result, directory)
         print_document(f"bisect-{versions.nouns.verb}", content)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from whylate.cli.compare.fail_on import UNKNOWN
-from whylate.cli.messages import print_message
+from whylate.cli.messages import print_message, writing
 from whylate.cli.print_json import print_document
 from whylate.text import plain
 
@@ -28,7 +28,7 @@ def show_result(
 ) -> NoReturn:
     """Write the page and JUnit, print the rest, and exit: 0 with an answer, 3 without."""
     from whylate.bisect.sets.as_json import document
-    from whylate.bisect.sets.junit import junit_document
+    from whylate.bisect.sets.junit import junit_of
     from whylate.bisect.sets.page import write_page
     from whylate.bisect.sets.words import lines_of
     from whylate.recording.errors import DiskError
@@ -36,10 +36,8 @@ def show_result(
 
     page = write_page(directory, sets, runs, result.answer)
     if junit is not None:
-        try:
-            junit.write_bytes(junit_document(sets, runs, result.answer))
-        except OSError as error:
-            raise DiskError(f"{junit} cannot be written: {error.strerror}") from None
+        with writing(junit, DiskError):
+            junit.write_bytes(junit_of(sets, runs, result.answer))
     if as_json:
         content = document(sets, runs, result.answer, directory)
         print_document("bisection", {"report": str(page), **content})
