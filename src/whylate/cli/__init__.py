@@ -23,6 +23,7 @@ VERBS = {
     "compare": ("compare.compare", "Is B better than A? Compare medians, tails, maxima by run."),
     "study": ("study", "Measure variants in interleaved runs until there is a verdict."),
     "bisect": ("bisect", "Find which of many differences makes the difference."),
+    "predict": ("predict", "What would it be without a cause? Predict before you change it."),
     "bench": ("bench", "Benchmark context switches, memory, clocks or a command."),
     "bound": ("compare.bound", "Bound how often a latency is exceeded."),
     "report": ("report.report", "Show a recording again; recover one whose run was killed."),

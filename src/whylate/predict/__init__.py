@@ -1,0 +1,1 @@
+"""What a change would bring, before it is tried."""
