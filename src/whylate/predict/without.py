@@ -116,7 +116,9 @@ def predict_without(
     activations = sum(cpu.size for cpu in rows.recorded)
     if not activations:
         raise LackingError(f"{recording.directory} has no activation with the recorder attached")
-    low, high = (merge_ordered([sort_series(cpu) for cpu in side]) for side in (rows.low, rows.high))
+    low, high = (
+        merge_ordered([sort_series(cpu) for cpu in side]) for side in (rows.low, rows.high)
+    )
     before = merge_ordered([sort_series(cpu) for cpu in rows.recorded])
     return Without(
         causes=sorted(f"{cause} {detail}".strip() for cause, detail in chosen),
