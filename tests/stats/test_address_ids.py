@@ -77,7 +77,7 @@ def test_generations_flush_each_cpu_once_a_rollover() -> None:
     few = simulate_generations(trace(np.arange(4)), bits=2)
     assert (few.flushes, few.rollovers) == (1, 1)
     # 2^16 - 1 address spaces that come once each, and another.
-    many = simulate_generations(trace(np.arange((1 << 16))), bits=16)
+    many = simulate_generations(trace(np.arange(1 << 16)), bits=16)
     assert (many.flushes, many.rollovers) == (1, 1)
     assert simulate_generations(trace(np.arange(1 << 16)), bits=8).rollovers > 250
 

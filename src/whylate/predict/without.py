@@ -31,7 +31,7 @@ from whylate.stats.run.quantiles import estimate_quantile
 from whylate.stats.tail.worst_case import ObservedRun, Rate, estimate_pooled_rate
 
 #: Quantiles that are predicted.
-QUANTILES = {"p50": Fraction(1, 2), "p99": Fraction(99, 100), "p99.9": Fraction(999, 1000)}
+QUANTILES = {"p99": Fraction(99, 100), "p99.9": Fraction(999, 1000)}
 #: 2 Phi(1.96 sqrt(2)) - 1: the limits at it are those of the difference of two such runs.
 PREDICTION = math.erf(1.959963984540054)
 #: Of each one-sided limit of a rate.

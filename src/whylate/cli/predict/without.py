@@ -125,9 +125,11 @@ def _suppositions(forecast: Without) -> list[str]:
     part = forecast.most_unseen / max(forecast.unseen, 1)
     lines = [
         "predicted: from what may have queued behind the cause, to what the cause may have hidden",
-        f"{format_count(forecast.affected)} recorded activations have the cause; of "
-        f"{format_count(forecast.unseen)} without a window at most {format_percent(part, 1)} can "
-        f"have it, by {format_count(forecast.control)} control activations",
+        (
+            f"{format_count(forecast.affected)} recorded activations have the cause; of "
+            f"{format_count(forecast.unseen)} without a window at most {format_percent(part, 1)} "
+            f"can have it, by {format_count(forecast.control)} control activations"
+        ),
         "max: of these very activations; another run's has no limit",
     ]
     if forecast.left_out:
