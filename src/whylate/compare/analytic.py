@@ -35,7 +35,8 @@ class AnalyticBound(msgspec.Struct, frozen=True):
 
     bound_ns: None where what recurs takes the whole CPU. largest_ns: the largest seen, which the
     bound is never below; is_refuted: the pieces alone make less, so that one was not observed.
-    unobserved: what no bound here covers. windows: recorded activations behind it.
+    unobserved: what no bound here covers. windows: recorded activations behind it. horizon_ns: for
+    how long the longest window shows what came; beyond it things are taken to come as densely.
     """
 
     bound_ns: int | None
@@ -45,6 +46,7 @@ class AnalyticBound(msgspec.Struct, frozen=True):
     pieces: list[BoundPiece]
     unobserved: list[str]
     windows: int
+    horizon_ns: int
 
 
 def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
@@ -89,6 +91,7 @@ def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
         pieces=pieces,
         unobserved=_unobserved(wakeups, sampled),
         windows=longest.windows,
+        horizon_ns=longest.horizon_ns,
     )
 
 

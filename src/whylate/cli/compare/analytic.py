@@ -37,7 +37,10 @@ def print_analytic(worst: AnalyticBound, console: Console) -> None:
     at_least = "≥ " if worst.at_least else ""
     seen = f"largest seen {at_least}{format_short_ns(worst.largest_ns)}"
     if worst.bound_ns is None:
-        text = "no analytic bound: what comes again could take the whole CPU"
+        text = (
+            "no analytic bound: what comes again could take the whole CPU, for windows show no more "
+            f"than {format_short_ns(worst.horizon_ns)}; a longer --interval shows more"
+        )
         console.print(Text(f"{text}; {seen}", style="bold red"))
     else:
         text = f"All longest pieces together: {format_short_ns(worst.bound_ns)}"
@@ -66,7 +69,8 @@ def print_analytic(worst: AnalyticBound, console: Console) -> None:
         rest = sum(piece.together_ns for piece in worst.pieces[_MOST_ROWS:])
         more = len(worst.pieces) - _MOST_ROWS
         console.print(Text(f"{more} more, together {format_short_ns(rest)}", style="dim"))
-    console.print(Text(f"{_EQUATION}, of {format_count(worst.windows)} windows", style="dim"))
+    source = f"{format_count(worst.windows)} windows of at most {format_short_ns(worst.horizon_ns)}"
+    console.print(Text(f"{_EQUATION}; from {source}.", style="dim"))
     console.print(Text(_ASSUMPTIONS, style="dim"))
     for lacking in worst.unobserved:
         console.print(Text(f"not observed: {plain(lacking, 300)}", style="dim"))
