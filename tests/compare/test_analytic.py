@@ -66,6 +66,16 @@ def test_an_interrupt_counts_by_its_longest_execution_and_its_arrivals_before_du
     assert eth0.horizon_ns == 1_500
 
 
+def test_a_window_is_complete_from_its_switch_on_or_from_where_it_lost_nothing() -> None:
+    switched = (-700, Kind.SWITCH, "idle")
+    for observed, horizon in ((0, 1_200), (200, 300)):
+        longest = LongestPieces()
+        events = window(switched, *irq(-600, 300), observed=observed)
+        longest.add(breakdown((500, Cause.RETURN, "")), events)
+        assert longest.horizon_ns == horizon
+        assert longest.recurring()[0].spans_ns == ((0, 900) if observed == 0 else (0,))
+
+
 def test_an_execution_that_was_interrupted_is_one_without_what_interrupted_it() -> None:
     longest = LongestPieces()
     nested = [

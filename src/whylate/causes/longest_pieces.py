@@ -10,13 +10,13 @@ complete until the thread ran.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from whylate.causes.population import Breakdown
 from whylate.causes.window.piece import Cause
 from whylate.causes.window.timeline import Level, Segment, cut_segments
-from whylate.recording.events import Window
+from whylate.recording.events import Event, Kind, Window
 from whylate.stats.tail.worst_together import Recurring, shortest_spans
 
 #: Levels that come again, and the cause that their time is.
@@ -59,9 +59,9 @@ class LongestPieces:
                 totals[piece.cause, name] += piece.length_ns
         for key, ns in totals.items():
             self.once_ns[key] = max(self.once_ns.get(key, 0), ns)
-        from_ns = min(window.observed_ns, window.run_ns)
-        self.horizon_ns = max(self.horizon_ns, window.run_ns - from_ns)
         own = [event for event in window.events if event.cpu == window.cpu]
+        from_ns = _complete_from_ns(window, own)
+        self.horizon_ns = max(self.horizon_ns, window.run_ns - from_ns)
         executions = _executions(cut_segments(own, window.cpu, from_ns, window.run_ns))
         for key, lengths in executions.items():
             self._cost_ns[key] = max(self._cost_ns[key], *(ns for _, ns in lengths))
@@ -78,6 +78,14 @@ class LongestPieces:
             )
             for (cause, name), cost_ns in self._cost_ns.most_common()
         ]
+
+
+def _complete_from_ns(window: Window, own: Sequence[Event]) -> int:
+    """Return from when on a window has all events of its CPU: from a switch before it was due."""
+    if window.observed_ns > window.due_ns:
+        return min(window.observed_ns, window.run_ns)
+    switches_ns = (event.time_ns for event in own if event.kind is Kind.SWITCH)
+    return min(next(switches_ns, window.observed_ns), window.observed_ns)
 
 
 def _executions(segments: list[Segment]) -> Mapping[Name, list[tuple[int, int]]]:
