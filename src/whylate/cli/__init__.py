@@ -23,7 +23,7 @@ VERBS = {
     "compare": ("compare.compare", "Is B better than A? Compare medians, tails, maxima by run."),
     "study": ("study", "Measure variants in interleaved runs until there is a verdict."),
     "bisect": ("bisect", "Find which of many differences makes the difference."),
-    "predict": ("predict", "What would it be without a cause? Predict before you change it."),
+    "predict": ("predict", "Predict what a change would bring; show how forecasts did."),
     "bench": ("bench", "Benchmark context switches, memory, clocks or a command."),
     "bound": ("compare.bound", "Bound how often a latency is exceeded."),
     "report": ("report.report", "Show a recording again; recover one whose run was killed."),
@@ -61,9 +61,7 @@ class _Verbs(LazyVerbs):
 @click.version_option(__version__, prog_name="whylate")
 @click.pass_context
 def whylate(ctx: click.Context) -> None:
-    """How late is a Linux board, and why?
-
-    Every activation is accounted for: expected = seen + overrun + dropped.
+    """How late is a Linux board, and why? Every activation is accounted for.
 
     \b
       whylate measure --for 20s --load memory --require 'p99.9<100us'

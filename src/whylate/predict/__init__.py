@@ -1,1 +1,1 @@
-"""What a change would bring, before it is tried."""
+"""Models: what a change would bring, before it is made. Forecasts are kept, and scored later."""
