@@ -108,19 +108,19 @@ def simulate_least_recent(trace: Trace, ids: int = X86_IDS) -> Flushes:
     return Flushes(switches, flushes)
 
 
-def simulate_generations(trace: Trace, bits: int = 16, cpus: int | None = None) -> Flushes:
+def simulate_generations(trace: Trace, bits: int = 16) -> Flushes:
     """Simulate Linux on arm64: all CPUs share ids of so many bits, which last for a generation.
 
     When all are given, a new generation begins: only what runs on some CPU then keeps its id, and
     each CPU flushes everything at its next switch to an address space of an earlier generation
     (new_context() and check_and_switch_context() of arch/arm64/mm/context.c). Id 0 is the
-    kernel's. cpus: CPUs whose ids are kept over a rollover; None: those of the trace. Raises
-    ValueError for bits that are not 2 to 16, or where the CPUs' own ids are all ids that there are.
+    kernel's. With page-table isolation half of the ids are there: one bit less. Raises ValueError
+    for bits that are not 2 to 16, or where the CPUs' own ids are all ids that there are.
     """
     if not 2 <= bits <= 16:
         raise ValueError(f"{bits} bits of an id: expected 2 to 16")
     known = np.unique(trace.cpu)
-    if max(known.size, cpus or 0) >= (1 << bits) - 1:
+    if known.size >= (1 << bits) - 1:
         raise ValueError("more CPUs than ids: the kernel refuses that too")
     state = _Generations(1 << bits, known.tolist())
     switches = 0
@@ -132,7 +132,10 @@ def simulate_generations(trace: Trace, bits: int = 16, cpus: int | None = None) 
 
 @dataclass
 class _Generations:
-    """The allocator's state. context: of each address space its generation and id."""
+    """The allocator's state. context: of each address space its generation and id.
+
+    following: the ids below it are all given in this generation.
+    """
 
     ids: int
     cpus: list[int]

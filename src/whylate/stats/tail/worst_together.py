@@ -61,9 +61,6 @@ def shortest_spans(sequences: Iterable[Sequence[int]]) -> tuple[int, ...]:
                 spans[n] = min(spans[n], shortest)
             else:
                 spans.append(shortest)
-    # n + 1 arrivals take no less than n of them, in whatever sequence each was.
-    for n in range(len(spans) - 1, 0, -1):
-        spans[n - 1] = min(spans[n - 1], spans[n])
     return tuple(spans)
 
 
