@@ -22,6 +22,7 @@ FLOORS = {
     "boards": ("measuring", 6),
     "lab": ("measuring", 5),
     "probe": ("measuring", 4),
+    "predict": ("judging", 7),
     "report": ("judging", 7),
     "predict": ("judging", 7),
     "compare": ("judging", 6),

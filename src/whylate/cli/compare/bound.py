@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 from rich.console import Console
 from rich.text import Text
 
@@ -39,12 +40,16 @@ if TYPE_CHECKING:
 @click.option("--once-in", "once_in_ns", type=DURATION, metavar="TIME",
               help="Extrapolate to the latency that is exceeded about once in TIME: at most ten "
               "times what the runs are worth, and only if they pass the checks.")  # fmt: skip
+@click.option("--analytic", is_flag=True,
+              help="Print also the worst latency that the longest pieces seen could make together: "
+              "sections, interrupts by their arrivals, the switch.")  # fmt: skip
 @json_option
 def command(
     recordings: tuple[Path, ...],
     above_ns: int | None,
     claim: RateLimit | None,
     once_in_ns: int | None,
+    analytic: bool,
     as_json: bool,
 ) -> None:
     """Bound how often a latency is exceeded, from all RECORDINGS together.
@@ -62,6 +67,8 @@ def command(
     if not recordings:
         if once_in_ns is not None:
             raise click.UsageError("--once-in extrapolates from recordings: name them")
+        if analytic:
+            raise click.UsageError("--analytic takes recordings: name them")
         _print_needed_time(claim, as_json=as_json)
         return
     if above_ns is not None and claim is not None:
@@ -69,11 +76,21 @@ def command(
     paths = [recording for path in recordings for recording in recordings_in(path)]
     refuse_imported(paths, "when its activations came, so that nothing says how rare a late one "
                     "is: no verdict; whylate measure records it")  # fmt: skip
+    worst = None
+    if analytic:
+        from whylate.cli.compare.analytic import print_analytic, split_sampled
+        from whylate.compare.analytic import analytic_bound
+
+        worst = analytic_bound(paths)
+        paths = split_sampled(paths)
     result = bound(paths, above_ns, claim, once_in_ns)
     if as_json:
-        print_document("bound", result)
+        content = msgspec.to_builtins(result)
+        print_document("bound", content | ({"analytic": worst} if worst is not None else {}))
     else:
         _print(result)
+        if worst is not None:
+            print_analytic(worst, plain_console())
     if result.verdict is not None:
         sys.exit(STATUS[result.verdict])
     asked = result.extrapolation if above_ns is None else None

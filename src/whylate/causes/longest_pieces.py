@@ -1,0 +1,110 @@
+"""The longest that each piece of a latency was in any recorded window, and how often it came.
+
+What comes once in an activation (a section with interrupts or preemption disabled, the switch, a
+delay from outside) has the most that it took of any activation. A thread or a hook counts by its
+name, for several can queue. An interrupt, a softirq or an NMI comes again: it has its longest
+execution, without what interrupted it, and its arrivals in each window, from where the window is
+complete until the thread ran.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from whylate.causes.population import Breakdown
+from whylate.causes.window.piece import Cause
+from whylate.causes.window.timeline import Level, Segment, cut_segments
+from whylate.recording.events import Event, Kind, Window
+from whylate.stats.tail.worst_together import Recurring, shortest_spans
+
+#: Levels that come again, and the cause that their time is.
+_RECURRING = {
+    Level.INTERRUPT: Cause.INTERRUPT,
+    Level.SOFTIRQ: Cause.SOFTIRQ,
+    Level.NMI: Cause.NMI,
+}
+#: Several of them can queue before an activation, each by its name.
+_BY_NAME = frozenset({Cause.THREAD, Cause.HOOK})
+#: Arrivals of a window that are compared: more say nothing new of how dense they are.
+_MOST_ARRIVALS = 200
+
+#: A cause and the name behind it, "" where it counts as one.
+Name = tuple[Cause, str]
+
+
+@dataclass
+class LongestPieces:
+    """Collects recorded activations. once_ns: the longest total of an activation, by name.
+
+    windows: how many there were. horizon_ns: the longest time of a window.
+    """
+
+    once_ns: dict[Name, int] = field(default_factory=dict)
+    windows: int = 0
+    horizon_ns: int = 0
+    _cost_ns: Counter[Name] = field(default_factory=Counter)
+    _arrivals_ns: dict[Name, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, breakdown: Breakdown, window: Window) -> None:
+        """Add an activation with its window; one without pieces shows nothing."""
+        if breakdown.pieces is None:
+            return
+        self.windows += 1
+        totals: Counter[Name] = Counter()
+        for piece in breakdown.pieces:
+            if piece.cause not in _RECURRING.values():
+                name = piece.detail if piece.cause in _BY_NAME else ""
+                totals[piece.cause, name] += piece.length_ns
+        for key, ns in totals.items():
+            self.once_ns[key] = max(self.once_ns.get(key, 0), ns)
+        own = [event for event in window.events if event.cpu == window.cpu]
+        from_ns = _complete_from_ns(window, own)
+        self.horizon_ns = max(self.horizon_ns, window.run_ns - from_ns)
+        executions = _executions(cut_segments(own, window.cpu, from_ns, window.run_ns))
+        for key, lengths in executions.items():
+            self._cost_ns[key] = max(self._cost_ns[key], *(ns for _, ns in lengths))
+            self._arrivals_ns[key].append([start for start, _ in lengths[:_MOST_ARRIVALS]])
+
+    def recurring(self) -> list[Recurring]:
+        """Return what comes again, the longest first."""
+        return [
+            Recurring(
+                f"{cause} {name}".strip(),
+                cost_ns,
+                shortest_spans(self._arrivals_ns[cause, name]),
+                self.horizon_ns,
+            )
+            for (cause, name), cost_ns in self._cost_ns.most_common()
+        ]
+
+
+def _complete_from_ns(window: Window, own: Sequence[Event]) -> int:
+    """Return from when on a window has all events of its CPU: from a switch before it was due."""
+    if window.observed_ns > window.due_ns:
+        return min(window.observed_ns, window.run_ns)
+    switches_ns = (event.time_ns for event in own if event.kind is Kind.SWITCH)
+    return min(next(switches_ns, window.observed_ns), window.observed_ns)
+
+
+def _executions(segments: list[Segment]) -> Mapping[Name, list[tuple[int, int]]]:
+    """Return start and length of each execution, ns, by name.
+
+    One that was interrupted goes on as the same until a thread has the CPU again.
+    """
+    executions: dict[Name, list[tuple[int, int]]] = defaultdict(list)
+    going_on: set[Name] = set()
+    for segment in segments:
+        cause = _RECURRING.get(segment.level)
+        if cause is None:
+            going_on.clear()
+            continue
+        key = cause, segment.name
+        start_ns, length_ns = segment.start_ns, segment.end_ns - segment.start_ns
+        if key in going_on:
+            start_ns, before_ns = executions[key].pop()
+            length_ns += before_ns
+        going_on.add(key)
+        executions[key].append((start_ns, length_ns))
+    return executions

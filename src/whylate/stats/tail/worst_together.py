@@ -1,0 +1,82 @@
+"""The worst latency that pieces could make together, from the longest of each.
+
+    L = sum of the longest of each piece that comes once + sum over what comes again of N(L) C
+
+C is the longest execution of an interrupt or the like, N(t) the most of them that began in any time
+of length t. It is the response-time equation of Joseph and Pandya (1986, The Computer Journal 29),
+as rtsl applies it to the kernel's own scheduling latency (de Oliveira, Casini, de Oliveira and
+Cucinotta 2020, ECRTS).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+#: Where it takes more steps than that, what comes again takes all but nothing of the CPU.
+_MOST_STEPS = 10_000
+
+
+@dataclass(frozen=True)
+class Recurring:
+    """What comes again. name: of it; cost_ns: its longest execution, C.
+
+    spans_ns: the shortest times from the first to the n-th of n arrivals, for n from 1 on: not
+    decreasing, the first 0. horizon_ns: up to that length of time arrivals were looked for.
+    """
+
+    name: str
+    cost_ns: int
+    spans_ns: tuple[int, ...]
+    horizon_ns: int
+
+    def arrivals(self, time_ns: int) -> int:
+        """Return N: the most arrivals in any time of this length.
+
+        Beyond the horizon a time is cut into parts of at most that length, each with as many as any
+        time of its length had: an upper bound, if those were.
+        """
+        if not self.spans_ns:
+            return 0
+        parts, rest_ns = divmod(time_ns, max(self.horizon_ns, 1))
+        whole = bisect_right(self.spans_ns, self.horizon_ns)
+        return (
+            parts * whole + bisect_right(self.spans_ns, rest_ns)
+            if parts
+            else bisect_right(self.spans_ns, time_ns)
+        )
+
+
+def shortest_spans(sequences: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    """Return the shortest times from the first to the n-th of n arrivals, for n from 1 on.
+
+    sequences: times of arrivals in order, ns, each of a stretch that was watched throughout.
+    """
+    spans: list[int] = []
+    for times in sequences:
+        for n in range(len(times)):
+            shortest = min(times[i + n] - times[i] for i in range(len(times) - n))
+            if n < len(spans):
+                spans[n] = min(spans[n], shortest)
+            else:
+                spans.append(shortest)
+    return tuple(spans)
+
+
+def worst_together(
+    once_ns: Iterable[int], recurring: Sequence[Recurring], seen_ns: int
+) -> int | None:
+    """Return the least L of the equation that is no lower than seen_ns; None where there is none.
+
+    seen_ns: the largest latency that was seen: iteration begins there, for a smaller solution is
+    refuted by it. None: what recurs takes the whole CPU, or all but a trifle of it.
+    """
+    base_ns = sum(once_ns)
+    latency_ns = max(seen_ns, 0)
+    for _ in range(_MOST_STEPS):
+        together_ns = base_ns + sum(each.arrivals(latency_ns) * each.cost_ns for each in recurring)
+        if together_ns <= latency_ns:
+            return latency_ns
+        latency_ns = together_ns
+    return None

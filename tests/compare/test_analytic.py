@@ -1,0 +1,136 @@
+"""The bound that needs no luck, from the windows of a recording of the virtual board pc."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from whylate.causes.longest_pieces import LongestPieces
+from whylate.causes.population import Breakdown
+from whylate.causes.window.piece import Cause, Piece
+from whylate.cli import whylate
+from whylate.compare.analytic import analytic_bound
+from whylate.recording.errors import LackingError
+from whylate.recording.events import Event, Kind, Window
+
+DATA = Path(__file__).parent.parent
+RECORDED = DATA / "predict" / "data" / "pc-irqs-off"
+THREE = DATA / "report" / "data" / "pc-three-causes"
+MEMORY = DATA / "recording" / "data" / "schema5" / "memory"
+DUE = 1_000_000
+
+
+def window(*events: tuple[int, Kind, str], run: int = 500, observed: int = -1_000) -> Window:
+    rows = tuple(Event(DUE + at, 0, kind, name=name) for at, kind, name in events)
+    return Window(0, 3, 7, 4, DUE, DUE + run, "tail", None, None, None, None, DUE + observed, rows)
+
+
+def breakdown(*parts: tuple[int, Cause, str]) -> Breakdown:
+    pieces, at = [], DUE
+    for length, cause, detail in parts:
+        pieces.append(Piece(at, at + length, cause, detail))
+        at += length
+    return Breakdown(0, 3, DUE, at - DUE, tuple(pieces))
+
+
+def irq(*starts: int, name: str = "eth0", length: int = 40) -> list[tuple[int, Kind, str]]:
+    events = []
+    for start in starts:
+        events += [(start, Kind.IRQ_ENTRY, name), (start + length, Kind.IRQ_EXIT, name)]
+    return events
+
+
+def test_what_comes_once_counts_by_the_most_of_an_activation() -> None:
+    longest = LongestPieces()
+    section, softer = Cause.PREEMPTION_DISABLED, Cause.INTERRUPTS_DISABLED
+    longest.add(breakdown((100, section, "f"), (50, section, "g"), (9, Cause.RETURN, "")), window())
+    longest.add(breakdown((120, section, "h"), (30, softer, "f")), window())
+    longest.add(breakdown((60, Cause.THREAD, "a"), (70, Cause.THREAD, "b")), window())
+    assert longest.once_ns == {
+        (section, ""): 150, (softer, ""): 30, (Cause.RETURN, ""): 9,
+        (Cause.THREAD, "a"): 60, (Cause.THREAD, "b"): 70,
+    }  # fmt: skip
+    assert longest.recurring() == []
+
+
+def test_an_interrupt_counts_by_its_longest_execution_and_its_arrivals_before_due_too() -> None:
+    longest = LongestPieces()
+    longest.add(breakdown((500, Cause.RETURN, "")), window(*irq(-900, -300, 100)))
+    longest.add(breakdown((500, Cause.RETURN, "")), window(*irq(-900, length=90)))
+    (eth0,) = longest.recurring()
+    assert (eth0.name, eth0.cost_ns, eth0.spans_ns) == ("interrupt eth0", 90, (0, 400, 1_000))
+    assert eth0.horizon_ns == 1_500
+
+
+def test_a_window_is_complete_from_its_switch_on_or_from_where_it_lost_nothing() -> None:
+    switched = (-700, Kind.SWITCH, "idle")
+    for observed, horizon in ((0, 1_200), (200, 300)):
+        longest = LongestPieces()
+        events = window(switched, *irq(-600, 300), observed=observed)
+        longest.add(breakdown((500, Cause.RETURN, "")), events)
+        assert longest.horizon_ns == horizon
+        assert longest.recurring()[0].spans_ns == ((0, 900) if observed == 0 else (0,))
+
+
+def test_an_execution_that_was_interrupted_is_one_without_what_interrupted_it() -> None:
+    longest = LongestPieces()
+    nested = [
+        (0, Kind.IRQ_ENTRY, "slow"), (20, Kind.VECTOR_ENTRY, "timer"),
+        (50, Kind.VECTOR_EXIT, "timer"), (90, Kind.IRQ_EXIT, "slow"),
+    ]  # fmt: skip
+    longest.add(breakdown((500, Cause.RETURN, "")), window(*nested))
+    by_name = {each.name: (each.cost_ns, each.spans_ns) for each in longest.recurring()}
+    assert by_name == {"interrupt slow": (60, (0,)), "interrupt timer": (30, (0,))}
+
+
+@pytest.mark.parametrize("path", [RECORDED, THREE], ids=lambda path: path.name)
+def test_it_is_never_below_the_largest_seen_and_its_pieces_make_it(path: Path) -> None:
+    result = analytic_bound([path])
+    assert result.bound_ns is not None
+    assert result.bound_ns >= result.largest_ns
+    assert not result.is_refuted
+    together = sum(piece.together_ns for piece in result.pieces)
+    assert together == pytest.approx(result.bound_ns, rel=0.01)
+    assert all(piece.longest_ns * piece.times == piece.together_ns for piece in result.pieces)
+
+
+def test_the_section_of_the_fault_is_its_largest_piece() -> None:
+    result = analytic_bound([RECORDED])
+    assert result.pieces[0].name == "interrupts disabled"
+    assert 140_000 < result.pieces[0].longest_ns < 155_000
+    assert result.bound_ns is not None
+    # The fault lasts 150 µs, and the largest latency without it is 43 µs.
+    assert 161_000 < result.bound_ns < 3 * 193_000
+    assert any("before an activation was due" in text for text in result.unobserved)
+
+
+def test_a_recording_without_windows_is_refused() -> None:
+    with pytest.raises(LackingError, match="no windows of wakeups"):
+        analytic_bound([MEMORY])
+
+
+def test_the_verb_prints_it_beside_the_statistical_bound() -> None:
+    done = CliRunner().invoke(whylate, ["bound", "--analytic", str(RECORDED)])
+    assert done.exit_code == 0, done.output
+    for part in ("with 95 % confidence", "All longest pieces together", "N(L) C", "not observed: "):
+        assert part in done.output
+    document = json.loads(
+        CliRunner().invoke(whylate, ["bound", "--analytic", str(RECORDED), "--json"]).output
+    )
+    assert document["analytic"]["bound_ns"] >= document["largest_ns"]
+
+
+def test_it_takes_recordings() -> None:
+    done = CliRunner().invoke(whylate, ["bound", "--analytic", "--claim", "over(1ms)<1/1h"])
+    assert done.exit_code == 2
+    assert "--analytic takes recordings" in done.output
+
+
+def test_an_activation_without_pieces_shows_nothing() -> None:
+    longest = LongestPieces()
+    longest.add(replace(breakdown((5, Cause.RETURN, "")), pieces=None), window())
+    assert (longest.windows, longest.once_ns) == (0, {})
