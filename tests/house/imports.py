@@ -24,7 +24,6 @@ FLOORS = {
     "probe": ("measuring", 4),
     "predict": ("judging", 7),
     "report": ("judging", 7),
-    "predict": ("judging", 7),
     "compare": ("judging", 6),
     "causes": ("judging", 5),
     "summary": ("judging", 4),
