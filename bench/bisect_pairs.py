@@ -51,11 +51,17 @@ rounds = 1
 
 
 def names_of(document: Mapping[str, Any]) -> list[str]:
-    """Return the names of the culprits."""
+    """Return the names of the culprits, each with its value on both sides."""
+    values = {each["difference"]: each for each in document["differences"]}
+    names = [culprit["difference"] for culprit in document.get("culprits", [])]
     return [
-        next(str(value) for key, value in culprit.items() if key != "share")
-        for culprit in document.get("culprits", [])
+        f"`{name}: {_words(values[name]['first'])} -> {_words(values[name]['second'])}`"
+        for name in names
     ]
+
+
+def _words(value: str | None) -> str:
+    return "absent" if value is None else " ".join(value.split())
 
 
 def is_right(case: Case, document: Mapping[str, Any]) -> bool:

@@ -119,13 +119,13 @@ def test_ten_kilohertz_over_the_output_port_lose_no_sample(tmp_path: Path) -> No
 def test_both_cpus_of_a_board_get_their_turns_under_load(
     board: str, load: str, tmp_path: Path
 ) -> None:
-    words = (board, "--smp", "2", "--for", "300ms", "--load", load)
+    words = (board, "--smp", "2", "--for", "200ms", "--load", load, "--no-recorder")
     first, second = measure(tmp_path / "a", *words), measure(tmp_path / "b", *words)
     assert first["samples_sha256"] == second["samples_sha256"]
     for cpu in first["per_cpu"]:
-        assert cpu["expected"] == cpu["seen"] + cpu["overrun"] == 300
+        assert cpu["expected"] == cpu["seen"] + cpu["overrun"] == 200
         # A CPU that is starved wakes only when the other one sleeps.
-        assert cpu["seen"] > 240
+        assert cpu["seen"] > 160
 
 
 def test_a_load_that_cannot_work_there_is_refused_and_the_board_is_off(tmp_path: Path) -> None:
