@@ -5,74 +5,26 @@ The settings are variables of a program's environment: nothing of this machine i
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from whylate.bisect.sets.carry_out import Result, bisect_sets
-from whylate.bisect.sets.journal import SetsJournal
+from two_variants import bisect, plan_of
+from whylate.bisect.sets.carry_out import Result
 from whylate.bisect.sets.model import MadeRun
-from whylate.bisect.settings.journal import LAYOUT, read_bisection
-from whylate.bisect.settings.model import BisectPlan
-from whylate.bisect.settings.plan import bisect_plan
-from whylate.bisect.settings.provision import KnobProvisioner
+from whylate.bisect.settings.journal import read_bisection
 from whylate.boards.board import Board, BoardError
 from whylate.boards.open import BoardOptions, open_board
-from whylate.run.progress import Observer, Quiet
-from whylate.stats.search.model import Culprits, Hybrid
-from whylate.stats.search.standing import Standing
+from whylate.stats.search.model import Culprits
 from whylate.study.carry_out import ATTEMPTS
-from whylate.study.plan_file import read_plan_file, resolve_plan
 
-#: Takes longer unless both are "b".
-PROGRAM = """\
-count=20000
-if [ "$V3" = b ] && [ "$V8" = b ]; then count=2000; fi
-while [ $count -gt 0 ]; do count=$((count - 1)); done
-"""
-VALUES = 12
 #: Runs after which the second board is gone.
 GONE_AFTER = 9
-
-
-class Silent:
-    """Shows nothing."""
-
-    def observer(self, board: str) -> Observer:
-        del board
-        return Quiet()
-
-    def run_begins(self, number: int, board: str, hybrid: Hybrid) -> None:
-        del number, board, hybrid
-
-    def show_standing(self, standing: Standing) -> None:
-        del standing
-
-    def run_ends(self, made: MadeRun) -> None:
-        del made
-
-    def log(self, text: str) -> None:
-        del text
-
-
-def plan_of(directory: Path) -> BisectPlan:
-    program = directory / "program"
-    program.write_text(PROGRAM)
-    lines = ["boards = ['first', 'second']", "warm_up = 'none'"]
-    for variant in "ab":
-        lines.append(f"[variants.{variant}]")
-        lines += [f"'env:V{number}' = '{variant}'" for number in range(VALUES)]
-    lines += ["[cmd]", f"command = ['sh', '{program}']", "rounds = 1"]
-    path = directory / "plan.toml"
-    path.write_text("\n".join(lines))
-    return bisect_plan(resolve_plan(read_plan_file(path)), "CPU time", 200, 0.3)
 
 
 @pytest.fixture(scope="module")
 def bisection(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, list[MadeRun]]:
     """Bisect on two boards, both of which are this machine, until one cannot be reached."""
     directory = tmp_path_factory.mktemp("bisection")
-    plan = plan_of(directory)
+    plan = plan_of(directory, ["first", "second"], [3, 8])
     opened = 0
 
     def open_for(name: str, _: tuple[str, ...]) -> Board:
@@ -84,8 +36,7 @@ def bisection(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, list[Ma
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("whylate.bisect.sets.carry_out.PAUSE_S", 0.0)
-        with SetsJournal(directory / "b", LAYOUT, plan) as journal:
-            result = bisect_sets(journal, KnobProvisioner(plan), open_for, Silent(), lambda: False)
+        result, _ = bisect(directory / "b", plan, open_for)
     return result, read_bisection(directory / "b")[1]
 
 

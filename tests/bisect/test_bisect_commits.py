@@ -142,6 +142,7 @@ def test_the_commit_is_found_and_confirmed_also_after_everything_was_killed(
     assert len(git(repository.path, "worktree", "list").splitlines()) == 1
     check_log(repository, tmp_path)
     assert documented(command)["steps"] == document["steps"]
+    check_log_that_cannot_be_written(command, tmp_path / "b" / "bisect.log", repository)
 
 
 def check_log(repository: Repository, directory: Path) -> None:
@@ -152,6 +153,15 @@ def check_log(repository: Repository, directory: Path) -> None:
     marked = git(clone, "for-each-ref", "--format=%(objectname)", "refs/bisect/bad")
     assert marked == repository.culprit
     git(clone, "bisect", "reset")
+
+
+def check_log_that_cannot_be_written(command: list[str], log: Path, repository: Repository) -> None:
+    """The answer is printed all the same, and the log has a line of its own."""
+    log.unlink()
+    log.mkdir()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert repository.culprit[:12] in done.stdout
+    assert "bisect.log cannot be written" in done.stderr.replace("\n", " ")
 
 
 def test_equal_builds_are_one_and_are_not_run(tmp_path: Path, repository: Repository) -> None:

@@ -131,9 +131,12 @@ def why_not(outcome: Outcome, applied: Applied, variants: Sequence[Applied]) -> 
 
 
 def clear(directory: Path) -> None:
-    """Remove a directory, and make the one that it is in."""
+    """Remove a directory, and make the one that it is in; raises DiskError."""
     shutil.rmtree(directory, ignore_errors=True)
-    directory.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DiskError(f"{directory.parent} cannot be made: {error.strerror}") from None
 
 
 def _shorten(plan: RunPlan, warm_up_ns: int) -> RunPlan:

@@ -18,7 +18,7 @@ from whylate.bisect.sets.journal import UNTESTABLE, P, SetsJournal, recording_pa
 from whylate.bisect.sets.model import MadeRun
 from whylate.bisect.sets.provision import Provisioned, Provisioner
 from whylate.boards.board import Board, BoardError
-from whylate.files import read_end
+from whylate.files import read_end, write_whole
 from whylate.recording.errors import RecordingError
 from whylate.run.errors import RequestError
 from whylate.run.progress import Observer
@@ -309,7 +309,7 @@ class _Bisection:
                 return ""
             data = read_end(console.log, _MOST_OF_A_LOG)
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(data)
+            write_whole(path, data)
         except (BoardError, OSError):
             # The run has failed by itself, and that is what counts.
             return ""

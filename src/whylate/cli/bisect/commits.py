@@ -17,8 +17,10 @@ from whylate.cli.bisect.options import (
     output_option,
     statistic_option,
 )
+from whylate.cli.bisect.resumable import resumable
 from whylate.cli.board_options import environment_option
 from whylate.cli.interrupt import Interrupt
+from whylate.cli.messages import print_message
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.print_json import json_option
 from whylate.cli.run_options import new_directory
@@ -109,6 +111,7 @@ def command(
         wanted, commits, directory, plan, open_for, interrupt.wanted, _jobs(plan, jobs)
     )
     with (
+        resumable(directory),
         closing(versions),
         OrderedJournal(directory, LAYOUT, wanted) as journal,
         OrderedView(wanted, versions) as view,
@@ -122,7 +125,12 @@ def command(
         measured = [commits.place(step.version) for step in steps if step.kind == "run"]
         failed = {commits.place(step.version) for step in steps if step.kind == "unbuildable"}
         log = format_bisect_log(commits, result.answer, measured, failed)
-        write_whole(directory / "bisect.log", log.encode())
+        try:
+            write_whole(directory / "bisect.log", log.encode())
+        except OSError as error:
+            # The answer is printed all the same.
+            path = directory / "bisect.log"
+            print_message(f"{path} cannot be written: {error.strerror}")
     show_ordered_result(wanted, versions, steps, result, directory, junit=junit, as_json=as_json)
 
 

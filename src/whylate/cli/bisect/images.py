@@ -19,6 +19,7 @@ from whylate.cli.bisect.options import (
     statistic_option,
 )
 from whylate.cli.bisect.ordered_images import bisect_images_in_order
+from whylate.cli.bisect.resumable import resumable
 from whylate.cli.board_options import environment_option, opener_of
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
@@ -120,7 +121,11 @@ def command(
             )
             view.log("comparing")
             differences = find_differences(first, second, Choice(exclude, keep, pin))
-        with SetsJournal(directory, LAYOUT, wanted) as journal, Pool(directory / "pool") as pool:
+        with (
+            resumable(directory),
+            SetsJournal(directory, LAYOUT, wanted) as journal,
+            Pool(directory / "pool") as pool,
+        ):
             roots = Roots(first, second, differences, pin, pool)
             with Store(roots, directory, keep=keep_images) as store:
                 provisioner = ImageProvisioner(wanted, roots, store)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
+from whylate.cli.bisect.resumable import resumable
 from whylate.cli.board_options import opener_of
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.messages import print_message
@@ -36,7 +37,11 @@ def bisect_images_in_order(
     open_for = opener_of(plan.study.boards, plan.study.smp, environment)
     interrupt = Interrupt()
     versions = ImageVersions(plan, directory, open_for, interrupt.wanted)
-    with OrderedJournal(directory, LAYOUT, plan) as journal, OrderedView(plan, versions) as view:
+    with (
+        resumable(directory),
+        OrderedJournal(directory, LAYOUT, plan) as journal,
+        OrderedView(plan, versions) as view,
+    ):
         is_over = False
         try:
             result = bisect_ordered(journal, versions, view, interrupt.wanted)

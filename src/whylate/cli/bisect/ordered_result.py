@@ -28,16 +28,16 @@ def show_ordered_result(
     junit: Path | None,
     as_json: bool,
 ) -> NoReturn:
-    """Print it, and exit: 0 with an answer, which is confirmed if it is one version; 3 else."""
+    """Print it, and exit: 0 with an answer, which is confirmed if it is one version; 3 else.
+
+    Raises DiskError, after the answer is printed.
+    """
     from whylate.bisect.ordered.as_json import document
     from whylate.bisect.ordered.junit import junit_of
     from whylate.bisect.ordered.words import lines_of
     from whylate.recording.errors import DiskError
     from whylate.report.plain_console import plain_console
 
-    if junit is not None:
-        with writing(junit, DiskError):
-            junit.write_bytes(junit_of(plan, versions, steps, result))
     if as_json:
         content = document(plan, versions, steps, result, directory)
         print_document(f"bisect-{versions.nouns.verb}", content)
@@ -45,6 +45,9 @@ def show_ordered_result(
         console = plain_console()
         for line in lines_of(plan, versions, steps, result):
             console.print(plain(line, 1000), soft_wrap=True)
+    if junit is not None:
+        with writing(junit, DiskError):
+            junit.write_bytes(junit_of(plan, versions, steps, result))
     confirmed = result.confirmation is not None and result.confirmation.confirmed
     is_single = result.answer is not None and len(result.answer.versions) == 1
     sys.exit(0 if result.answer is not None and (confirmed or not is_single) else UNKNOWN)

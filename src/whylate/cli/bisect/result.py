@@ -26,25 +26,29 @@ def show_result(
     junit: Path | None,
     as_json: bool,
 ) -> NoReturn:
-    """Write the page and JUnit, print the rest, and exit: 0 with an answer, 3 without."""
+    """Write the page and JUnit, print the rest, and exit: 0 with an answer, 3 without.
+
+    Raises DiskError, after the answer is printed.
+    """
     from whylate.bisect.sets.as_json import document
     from whylate.bisect.sets.junit import junit_of
-    from whylate.bisect.sets.page import write_page
+    from whylate.bisect.sets.page import PAGE, write_page
     from whylate.bisect.sets.words import lines_of
     from whylate.recording.errors import DiskError
     from whylate.report.plain_console import plain_console
 
-    page = write_page(directory, sets, runs, result.answer)
-    if junit is not None:
-        with writing(junit, DiskError):
-            junit.write_bytes(junit_of(sets, runs, result.answer))
     if as_json:
         content = document(sets, runs, result.answer, directory)
-        print_document("bisection", {"report": str(page), **content})
+        print_document("bisection", {"report": str(directory / PAGE), **content})
     else:
         console = plain_console()
         for line in lines_of(sets, runs, result.answer):
             console.print(plain(line, 1000), soft_wrap=True)
+    page = write_page(directory, sets, runs, result.answer)
+    if junit is not None:
+        with writing(junit, DiskError):
+            junit.write_bytes(junit_of(sets, runs, result.answer))
+    if not as_json:
         console.print(f"report  {plain(str(page), 1000)}", soft_wrap=True)
     for board, reason in result.lost.items():
         print_message(f"{board} was given up: {reason}")

@@ -13,6 +13,7 @@ from whylate.cli.bisect.options import (
     runs_option,
     statistic_option,
 )
+from whylate.cli.bisect.resumable import resumable
 from whylate.cli.board_options import environment_option, opener_of
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand
@@ -63,7 +64,11 @@ def command(
     open_for = opener_of(study.boards, study.smp, environment)
     interrupt = Interrupt()
     provisioner = KnobProvisioner(wanted)
-    with SetsJournal(directory, LAYOUT, wanted) as journal, BisectView(provisioner.sets) as view:
+    with (
+        resumable(directory),
+        SetsJournal(directory, LAYOUT, wanted) as journal,
+        BisectView(provisioner.sets) as view,
+    ):
         result = bisect_sets(journal, provisioner, open_for, view, interrupt.wanted)
         made = journal.lines
     show_result(provisioner.sets, made, result, directory, junit=junit, as_json=as_json)
