@@ -9,7 +9,7 @@ import pytest
 from hybrid_roots import item_named, roots_of
 
 from bisect_roots import write_root
-from whylate.bisect.images.effect import items_in_force
+from whylate.bisect.images.effect import items_in_force, items_reported
 from whylate.bisect.images.model import NOUNS, ImagesPlan
 from whylate.bisect.images.plan import images_plan, study_of
 from whylate.bisect.outcome import NoOutcomeError
@@ -103,3 +103,20 @@ def test_what_a_board_reports_is_in_force(tmp_path: Path) -> None:
             items_in_force(roots, hybrid, chosen, facts("6.12", ["x=1"]))
         with pytest.raises(NoOutcomeError, match="x=1 of the hybrid is not on"):
             items_in_force(roots, hybrid, chosen, facts("6.1", ["x=2"]))
+
+
+def test_a_board_overrules_what_a_command_has_printed(tmp_path: Path) -> None:
+    for side, release, line in (("first", "6.1", "x=1\n"), ("second", "6.12", "x=2 quiet\n")):
+        files = {f"boot/vmlinuz-{release}": release, "boot/cmdline.txt": line}
+        write_root(tmp_path / side, files | {f"lib/modules/{release}/m": release, "etc/a": side})
+    with roots_of(tmp_path / "first", tmp_path / "second", tmp_path) as roots:
+        names = ["boot/vmlinuz", "etc/a:1", "quiet", "x"]
+        places = [item_named(roots, name) for name in names]
+        all_taken = np.ones(len(roots.items), bool)
+        reported = items_reported(roots.items, all_taken, facts("6.1", ["x=1", "rw"]))
+        assert reported[places].tolist() == [False, True, False, False]
+        reported = items_reported(roots.items, ~all_taken, facts("6.12", ["x=2", "quiet"]))
+        assert reported[places].tolist() == [True, False, True, True]
+        # Where the report is of neither side, what was printed counts.
+        reported = items_reported(roots.items, all_taken, facts("5.4", ["x=3", "quiet"]))
+        assert reported[places].tolist() == [True, True, True, True]

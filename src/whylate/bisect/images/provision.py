@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from whylate.bisect.images.apply import Command, boot_after
-from whylate.bisect.images.effect import items_in_force
+from whylate.bisect.images.effect import items_in_force, items_reported
 from whylate.bisect.images.errors import HybridError
 from whylate.bisect.images.items import labels_of, weights_of
 from whylate.bisect.images.model import NOUNS, ImagesPlan
@@ -78,7 +78,7 @@ class _WithImage:
         """Return the items of the second root that are in force; raises NoOutcomeError."""
         manifest = open_recording(directory).manifest
         if self.command is not None:
-            return self.command.in_force()
+            return items_reported(self.roots.items, self.command.in_force(), manifest.facts)
         return items_in_force(self.roots, self.made.hybrid, self.chosen, manifest.facts)
 
 
