@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from whylate.bisect.ordered.carry_out import BrokenEndError, bisect_ordered
 from whylate.bisect.ordered.journal import OrderedJournal
 from whylate.bisect.ordered.model import Kind, Step
-from whylate.bisect.ordered.versions import Wanted
+from whylate.bisect.ordered.versions import LostBoardError, Wanted
 from whylate.bisect.ordered.words import lines_of
 from whylate.bisect.ordered_images.model import (
     LAYOUT,
@@ -55,9 +56,9 @@ class Simulated(ImageVersions):
     broken: tuple[int, ...] = (BROKEN,)
 
     def attempt(
-        self, wanted: Wanted, number: int, directory: Path, observer: Observer
+        self, wanted: Wanted, board: str, number: int, directory: Path, observer: Observer
     ) -> tuple[float, str]:
-        del directory, observer
+        del board, directory, observer
         place = wanted.place
         if place in self.broken:
             raise NoOutcomeError("it does not boot")
@@ -103,6 +104,47 @@ def test_the_image_is_found_confirmed_and_resumed(tmp_path: Path) -> None:
     assert "This image makes it" in text
     assert "2026-08.tar" in text
     assert "times the image before it" in text
+
+
+class OnTwoBoards(Simulated):
+    """Runs on two boards, of which the second is slower by more than the step, until it is lost."""
+
+    boards: Sequence[str] = ("first", "second")
+    lost_after = 25
+
+    def attempt(
+        self, wanted: Wanted, board: str, number: int, directory: Path, observer: Observer
+    ) -> tuple[float, str]:
+        if board == "second" and number > self.lost_after:
+            raise LostBoardError("it does not answer")
+        value, unit = super().attempt(wanted, board, number, directory, observer)
+        return value + 0.5 * (board == "second"), unit
+
+
+def test_boards_run_versions_side_by_side_and_one_that_is_lost_leaves_the_rest(
+    tmp_path: Path,
+) -> None:
+    plan = plan_of(tmp_path)
+    with OrderedJournal(tmp_path / "b", LAYOUT, plan) as journal:
+        versions = OnTwoBoards(plan, tmp_path / "b", no_board, lambda: False)
+        versions.boards = OnTwoBoards.boards
+        result = bisect_ordered(journal, versions, Silent(), lambda: False)
+        steps = journal.lines
+    assert result.answer is not None
+    assert result.answer.versions == (CULPRIT,)
+    assert result.confirmation is not None
+    assert result.confirmation.confirmed
+    assert result.lost == {"second": "it does not answer"}
+    runs = [step for step in steps if step.value is not None]
+    assert len({step.number for step in runs}) == len(runs)
+    first, second = ([step.version for step in runs if step.board == board]
+                     for board in OnTwoBoards.boards)  # fmt: skip
+    # While both are there they run the same versions.
+    assert len(second) >= 12
+    assert first[: len(second)] == second
+    # Runs are as few as on one board, although the boards differ by more than the step.
+    assert len(runs) < 50
+    assert "on 2 boards" in "\n".join(lines_of(plan, versions, steps, result))
 
 
 def test_images_of_one_content_are_one(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from whylate.bisect.commits.builds import Builds, Version
 from whylate.bisect.commits.graph import Commits
 from whylate.bisect.commits.model import CommitsPlan
 from whylate.bisect.ordered.value import value_of_run
-from whylate.bisect.ordered.versions import Nouns, Wanted
+from whylate.bisect.ordered.versions import LostBoardError, Nouns, Wanted
 from whylate.boards.board import Board, BoardError
 from whylate.recording.errors import DiskError
 from whylate.recording.plan import RunPlan
@@ -29,7 +29,7 @@ NOUNS = Nouns("commits", "commit", "commits", "its parent", "GOOD", "BAD")
 
 
 class CommitVersions:
-    """The commits of a range.
+    """The commits of a range, on the boards of a plan.
 
     plan_path: of the file with the workload. jobs: how many commits are built at a time while a
     board measures.
@@ -57,6 +57,7 @@ class CommitVersions:
             Path(plan.repository), directory, plan.build, plan.install, jobs=jobs, stopped=stopped
         )
         self._ready = Preparation()
+        self.boards = run_plan(plan_path, Path("/build"))[0]
         #: Files by which two builds are the same.
         self._compared = [plan.binary] if plan.binary else self._all_that_differs()
 
@@ -129,12 +130,12 @@ class CommitVersions:
         self._ready = preparation(self._plan, self._builds.path(version))
 
     def attempt(
-        self, wanted: Wanted, number: int, directory: Path, observer: Observer
+        self, wanted: Wanted, board: str, number: int, directory: Path, observer: Observer
     ) -> tuple[float, str]:
         """Make a run once and return its value and unit; raises as its protocol says."""
         shutil.rmtree(directory, ignore_errors=True)
         tree = self._builds.path(self._version(wanted))
-        board, plan = run_plan(self._plan_path, tree, number)
+        _, plan = run_plan(self._plan_path, tree, number)
         job = Job(
             board, lambda: self._open(board), plan, directory, observer, preparation=self._ready
         )
@@ -144,7 +145,7 @@ class CommitVersions:
             raise error
         if isinstance(error, BoardError) and not isinstance(error, PreparationError):
             # Of the board, not of the commit.
-            raise RequestError(f"{error}; the same command goes on where it was")
+            raise LostBoardError(f"{error}; the same command goes on where it was")
         return value_of_run(outcome, Applied(plan), self._plan.statistic)
 
     def _version(self, wanted: Wanted) -> Version:
@@ -161,16 +162,16 @@ class CommitVersions:
         return put_names(self._plan) if first == second and not self._plan.install else []
 
 
-def run_plan(path: Path, build: Path, number: int = 0) -> tuple[str, RunPlan]:
-    """Return the board of a plan, and a run of it with {build} filled in; raises RequestError.
+def run_plan(path: Path, build: Path, number: int = 0) -> tuple[list[str], RunPlan]:
+    """Return the boards of a plan, and a run of it with {build} filled in; raises RequestError.
 
     number: of the run, by which its seed is beyond that of the plan.
     """
     file = read_plan_file(path, {"build": str(build)})
     if file.variants or file.factors:
         raise RequestError(f"{path} has variants: a bisection of commits compares commits alone")
-    if len(file.boards) != 1:
-        raise RequestError(f"{path} names {len(file.boards)} boards: commits are run on one")
+    if len(set(file.boards)) < len(file.boards):
+        raise RequestError(f"{path} names a board twice")
     if len(file.loads) > 1:
         raise RequestError(f"{path} has {len(file.loads)} sets of loads: commits are run with one")
     loads = [parse_load(text) for texts in file.loads.values() for text in texts]
@@ -181,4 +182,4 @@ def run_plan(path: Path, build: Path, number: int = 0) -> tuple[str, RunPlan]:
         virtual_time=file.virtual_time,
         seed=file.seed + number,
     )
-    return file.boards[0], plan
+    return file.boards, plan

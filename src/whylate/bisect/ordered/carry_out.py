@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
 from whylate.bisect.ordered.journal import RUNS, OrderedJournal, P
 from whylate.bisect.ordered.model import Kind as StepKind
 from whylate.bisect.ordered.model import OrderedPlan, Step
+from whylate.bisect.ordered.pool import without_boards
 from whylate.bisect.ordered.reverted import Reverted, next_reverted
 from whylate.bisect.ordered.versions import (
+    LostBoardError,
     StoppedEarlyError,
     UnavailableError,
     Versions,
@@ -61,12 +64,13 @@ class Result:
 
     confirmation: of one version against that before it; None where nothing was to be confirmed,
     or it is not over. reverted: of the last version without it; None where it was not confirmed, is
-    the last one itself, or cannot be reverted.
+    the last one itself, or cannot be reverted. lost: boards that were given up, with the reason.
     """
 
     answer: Answer | None = None
     confirmation: Confirmation | None = None
     reverted: Reverted | None = None
+    lost: Mapping[str, str] = field(default_factory=dict)
 
 
 class BrokenEndError(Exception):
@@ -102,9 +106,13 @@ class _Bisection:
         self._observer = observer
         self._stopped = stopped
         self._number = max((step.number for step in journal.lines), default=0)
+        self._lost: dict[str, str] = {}
 
     def carry_out(self) -> Result:
         """Ask the search, make the run that it wants, and ask again; then confirm."""
+        return replace(self._answered(), lost=self._lost)
+
+    def _answered(self) -> Result:
         answer = self._search()
         if answer is None:
             return Result()
@@ -134,7 +142,7 @@ class _Bisection:
     def _revert(self, pair: Pair) -> Reverted | None:
         """Run the last version, and that with the culprit reverted on top, in turns."""
         while not self._stopped():
-            step = next_reverted(self._versions, self._journal.lines, self._plan.seed)
+            step = next_reverted(self._versions, self._steps(), self._plan.seed)
             if isinstance(step, Reverted):
                 return step
             if step:
@@ -148,7 +156,7 @@ class _Bisection:
             places = {pair.parent, pair.culprit}
             runs = [
                 Measured(self._versions.place(step.version), step.value)
-                for step in self._journal.lines
+                for step in self._steps()
                 if step.kind == "confirmation" and step.value is not None
             ]
             step = next_confirmation(pair, [run for run in runs if run.version in places])
@@ -198,7 +206,12 @@ class _Bisection:
         return len(self._versions.names) - 1
 
     def _events(self) -> list[Event]:
-        return events_of(self._versions, self._journal.lines)
+        return events_of(self._versions, self._steps())
+
+    def _steps(self) -> list[Step]:
+        """Return the steps, with values that do not depend on the board."""
+        names = self._versions.names
+        return without_boards(self._journal.lines, (names[0], names[-1]))
 
     def _run(self, place: int, kind: StepKind) -> bool:
         """Make and run a version, and keep what became of it; return whether it ran."""
@@ -217,30 +230,63 @@ class _Bisection:
             self._cannot(number, place, str(error), kind)
             return False
         self._make_ahead(place, kind)
+        boards = [board for board in self._versions.boards if board not in self._lost]
+        numbers = range(number, number + len(boards))
+        self._number = numbers[-1]
+        if len(boards) == 1:
+            # In this thread, which a signal ends at once.
+            outcomes = [self._run_on(boards[0], version, number, kind)]
+        else:
+            with ThreadPoolExecutor(len(boards)) as pool:
+                runs = [
+                    pool.submit(self._run_on, board, version, n, kind)
+                    for board, n in zip(boards, numbers, strict=True)
+                ]
+            outcomes = [run.result() for run in runs]
+        if self._stopped():
+            return False  # the runs are made again when the bisection is resumed
+        steps = [outcome for outcome in outcomes if isinstance(outcome, Step)]
+        for step in steps:
+            self._keep(step)
+        failed = [outcome for outcome in outcomes if isinstance(outcome, str)]
+        if failed and not steps:
+            self._cannot(number, place, failed[0], kind)
+        return bool(steps)
+
+    def _run_on(
+        self, board: str, version: Wanted, number: int, kind: StepKind
+    ) -> Step | str | None:
+        """Run a version on a board; return the step, or why it cannot be run.
+
+        None: it was stopped, or the board is lost; raises LostBoardError for the last one.
+        """
+        name = self._versions.names[version.place]
         started, began = datetime.now(UTC), time.monotonic()
         directory = self._journal.directory / RUNS / f"{number:04d}"
+        several = len(self._versions.boards) > 1
         reason = ""
         for _ in range(_ATTEMPTS):
-            reason = ""
             try:
                 value, unit = self._versions.attempt(
-                    version, number, directory, self._observer.observer(name)
+                    version, board, number, directory, self._observer.observer(board)
                 )
             except NoOutcomeError as error:
                 reason = str(error)
+            except LostBoardError as error:
+                self._lost[board] = str(error)
+                if len(self._lost) == len(self._versions.boards):
+                    raise
+                return None
+            else:
+                return Step(
+                    number=number, kind=kind, version=name, board=board if several else "",
+                    value=value, unit=unit, recording=f"{RUNS}/{number:04d}",
+                    started=started.isoformat(timespec="milliseconds"),
+                    took_s=round(time.monotonic() - began, 3),
+                )  # fmt: skip
             if self._stopped():
-                return False  # the run is made again when the bisection is resumed
-            if reason:
-                continue
-            self._keep(
-                Step(number=number, kind=kind, version=name,
-                     value=value, unit=unit, recording=f"{RUNS}/{number:04d}",
-                     started=started.isoformat(timespec="milliseconds"),
-                     took_s=round(time.monotonic() - began, 3))
-            )  # fmt: skip
-            return True
-        self._cannot(number, place, reason, kind)
-        return False
+                return None
+        return reason
 
     def _make_ahead(self, place: int, kind: StepKind) -> None:
         """Make what may be run next, while this is run."""

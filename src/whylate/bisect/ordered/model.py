@@ -31,6 +31,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     kind: a run of the search, a run of the confirmation, a version that cannot be built or run, or
     one whose binary is that of another; a run of the last version with one reverted on top, a run
     of the last version beside it, or that there is no such version. version: a hash, or an image.
+    board: of a run; "": of the only one.
     value: of a run, as runs are compared; unit: of the statistic. other: the version with the same
     binary. reason: why it cannot be built, run or reverted.
     """
@@ -38,6 +39,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     number: Count
     kind: Kind
     version: str
+    board: str = ""
     value: float | None = None
     unit: str = "ns"
     other: str = ""

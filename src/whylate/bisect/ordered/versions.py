@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from whylate.run.errors import RequestError
 from whylate.run.progress import Observer
 from whylate.stats.ordered_search.history import History
 
 
 class UnavailableError(Exception):
     """A version that cannot be made or brought to a board; says why."""
+
+
+class LostBoardError(RequestError):
+    """A board on which nothing can be run; says why."""
 
 
 class StoppedEarlyError(Exception):
@@ -44,6 +49,10 @@ class Nouns:
 
 class Versions(Protocol):
     """Versions by their places in a history, the oldest first."""
+
+    @property
+    def boards(self) -> Sequence[str]:
+        """On which boards they are run, each on all."""
 
     @property
     def can_revert(self) -> bool:
@@ -99,10 +108,10 @@ class Versions(Protocol):
         """Bring one that was made to the board; raises UnavailableError."""
 
     def attempt(
-        self, wanted: Wanted, number: int, directory: Path, observer: Observer
+        self, wanted: Wanted, board: str, number: int, directory: Path, observer: Observer
     ) -> tuple[float, str]:
         """Make a run once and return its value and unit.
 
-        Raises NoOutcomeError where it does not count, RequestError where the board is to blame, and
-        DiskError.
+        Raises NoOutcomeError where it does not count, LostBoardError where the board is to blame,
+        RequestError, and DiskError.
         """

@@ -31,6 +31,8 @@ def lines_of(
         f"{plan.statistic} of {len(versions.names) - 1} {nouns.plural} after {versions.short(0)}: "
         f"{runs} runs of {built} {nouns.plural}, {format_seconds_up(took_s)} of runs"
     )
+    if boards := {step.board for step in steps if step.board}:
+        text += f" on {len(boards)} boards"
     yield text + (f"; {failed} {nouns.plural} cannot be built or run" if failed else "")
     answer = result.answer
     if answer is None:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from whylate.bisect.ordered.value import value_of_run
-from whylate.bisect.ordered.versions import Nouns, Wanted
+from whylate.bisect.ordered.versions import LostBoardError, Nouns, Wanted
 from whylate.bisect.ordered_images.model import OrderedImagesPlan
 from whylate.recording.errors import RecordingError
-from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import apply_knobs
 from whylate.run.knobs.host_files import IMAGE
 from whylate.run.progress import Observer
@@ -38,6 +37,7 @@ class ImageVersions:
     ) -> None:
         self._plan = plan
         self._attempts = Attempts(directory, plan.study, open_board, stopped)
+        self.boards = plan.study.boards
         self.names = [variant.knobs[IMAGE] for variant in plan.study.variants]
         self.history = History(len(self.names))
 
@@ -86,16 +86,15 @@ class ImageVersions:
         """Bring nothing: the board gets it as it boots."""
 
     def attempt(
-        self, wanted: Wanted, number: int, directory: Path, observer: Observer
+        self, wanted: Wanted, board: str, number: int, directory: Path, observer: Observer
     ) -> tuple[float, str]:
         """Make a run once and return its value and unit; raises as its protocol says."""
         study = self._plan.study
-        board = study.boards[0]
         run = PlannedRun(board, study.loads[0].name, f"run-{number}", number)
         applied = apply_knobs(study.request, study.variants[wanted.place].knobs, study.knobs)
         outcome = self._attempts.make(self._attempts.job(run, applied, directory, observer))
         if reason := self._attempts.put_back(board, observer.log):
-            raise RequestError(f"{reason}; the same command goes on where it was")
+            raise LostBoardError(f"{reason}; the same command goes on where it was")
         return value_of_run(outcome, applied, self._plan.statistic)
 
     def leave(self, observer: Observer, *, over: bool) -> str:

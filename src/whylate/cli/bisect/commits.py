@@ -142,8 +142,10 @@ def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan
     from whylate.bisect.outcome import statistic_of_workload
     from whylate.run.preparation.model import parse_commands
 
-    _, plan = run_plan(path, Path("/build"))
+    boards, plan = run_plan(path, Path("/build"))
     statistic, build = asked["statistic"], _words("--build", asked["build"])
+    if len(boards) > 1 and asked["install"]:
+        raise RequestError("--install brings a build to one board: with several use --put")
     if not build:
         raise RequestError("--build has no command")
     return CommitsPlan(
@@ -175,8 +177,8 @@ def _jobs(path: Path, asked: int | None) -> int:
     from whylate.bisect.commits.versions import run_plan
     from whylate.lab.description import names
 
-    board, plan = run_plan(path, Path("/build"))
-    here = board == "local" or (board in names() and not plan.virtual_time)
+    boards, plan = run_plan(path, Path("/build"))
+    here = any(board == "local" or (board in names() and not plan.virtual_time) for board in boards)
     return int(not here) if asked is None else asked
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from whylate.cli.compare.fail_on import UNKNOWN
-from whylate.cli.messages import writing
+from whylate.cli.messages import print_message, writing
 from whylate.cli.print_json import print_document
 from whylate.text import plain
 
@@ -48,6 +48,8 @@ def show_ordered_result(
     if junit is not None:
         with writing(junit, DiskError):
             junit.write_bytes(junit_of(plan, versions, steps, result))
+    for board, reason in result.lost.items():
+        print_message(f"{board} was given up: {reason}")
     confirmed = result.confirmation is not None and result.confirmation.confirmed
     is_single = result.answer is not None and len(result.answer.versions) == 1
     sys.exit(0 if result.answer is not None and (confirmed or not is_single) else UNKNOWN)

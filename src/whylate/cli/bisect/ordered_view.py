@@ -73,6 +73,7 @@ class OrderedView(LiveView):
         """Show what became of it."""
         self._ended += 1
         name = self._name(step.number, self._versions.place(step.version), step.kind)
+        name = f"{step.board}: {name}" if step.board else name
         if step.value is not None:
             outcome = f"{self._plan.statistic} {amount_text(math.exp(step.value), step.unit)}"
         elif step.kind == "same":
