@@ -1,8 +1,8 @@
 """The command of --apply for a LoaderBoard: apply_to_loader.py BOOT FILE.
 
 It puts the hybrid's command line into extlinux.conf, but for the word `stubborn`, which this boot
-loader never takes; it prints all the same that it took it. It does not take etc/beyond, and does not
-print so.
+loader never takes; it prints all the same that it took it. It does not take etc/beyond, nor print
+that it did.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ class _Bisection:
     def _run(self, place: int, kind: StepKind) -> bool:
         """Make and run a version, and keep what became of it; return whether it ran."""
         self._number += 1
-        number, name = self._number, self._versions.names[place]
+        number = self._number
         version = Wanted(place, kind == "reverted")
         self._observer.run_begins(number, place, kind)
         try:
