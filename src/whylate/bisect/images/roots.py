@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from whylate.bisect.differences.model import Difference, Differences
 from whylate.bisect.images.errors import HybridError
+from whylate.bisect.images.hard_links import links_in
 from whylate.bisect.images.items import MOST, Item, make_items
 from whylate.bisect.images.pool import Pool
 from whylate.bisect.images.rules import Rule, make_rules
@@ -21,10 +22,14 @@ from whylate.text import plain
 
 @dataclass(frozen=True)
 class Hybrid:
-    """The files of a hybrid: their entries, and the contents that no root has."""
+    """The files of a hybrid: their entries, and the contents that are put together.
+
+    links: names that are hard links, and of which name.
+    """
 
     entries: Mapping[str, Entry]
     mixed: Mapping[str, bytes]
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 class Roots:
@@ -52,7 +57,7 @@ class Roots:
         if made.rest is not None:
             listed = (*listed, made.rest)
         self.items: list[Item] = make_items(
-            list(listed), pins, made.directories, made.conflicts
+            list(listed), pins, made.directories, (*made.conflicts, *made.linked)
         )  # fmt: skip
         if not self.items:
             raise HybridError(f"{first.name} and {second.name} have no difference to exchange")
@@ -93,7 +98,7 @@ class Roots:
                 raise HybridError(f"two files of the hybrid have the name {plain(name, 200)}")
             entries[name] = entry
         self._add_directories(entries)
-        return Hybrid(entries, mixed)
+        return Hybrid(entries, mixed, links_in((self.first, self.second), entries, mixed))
 
     def write(self, path: Path, hybrid: Hybrid) -> str:
         """Write a hybrid as a tar and return its SHA-256; raises HybridError and DiskError."""
@@ -101,7 +106,7 @@ class Roots:
         def chunks(name: str, entry: Entry) -> Iterable[bytes]:
             return [hybrid.mixed[name]] if name in hybrid.mixed else self._pool.chunks(entry)
 
-        return write_tar(path, hybrid.entries, chunks)
+        return write_tar(path, hybrid.entries, hybrid.links, chunks)
 
     def content(self, hybrid: Hybrid, name: str) -> bytes:
         """Return the content of a file of a hybrid."""

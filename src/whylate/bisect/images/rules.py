@@ -47,13 +47,14 @@ class Rules:
     """rules: of all names. rest: a difference of what no other stands for, None: there is none.
 
     directories: ids of those that follow what is in them. conflicts: pairs of ids that cannot be
-    apart.
+    apart. linked: pairs of names of one file.
     """
 
     rules: tuple[Rule, ...]
     rest: Difference | None
     directories: frozenset[str]
     conflicts: tuple[tuple[str, str], ...]
+    linked: tuple[tuple[str, str], ...]
 
 
 def make_rules(first: Side, second: Side, differences: Differences, pool: Pool) -> Rules:
@@ -108,7 +109,20 @@ class _Maker:
             self._rest if self._rest.id in used else None,
             frozenset(directories),
             (*self._together, *self._conflicts(rules)),
+            tuple(self._linked()),
         )
+
+    def _linked(self) -> Iterator[tuple[str, str]]:
+        """Yield the differences of names that are hard links of each other on a side."""
+        for tree, names in zip(self._trees, self._names, strict=True):
+            leaders: dict[str, str] = {}
+            for name, first in tree.links.items():
+                difference = self._by_path.get(names.common(name))
+                if difference is None:
+                    continue
+                leader = leaders.setdefault(first, difference.id)
+                if leader != difference.id:
+                    yield leader, difference.id
 
     def _packages(self, listed: tuple[Difference, ...]) -> dict[str, str | None]:
         """Return what exchanges the entries of packages of two versions."""

@@ -26,10 +26,14 @@ _END = bytes(2 * tarfile.BLOCKSIZE)
 
 
 def write_tar(
-    path: Path, entries: Mapping[str, Entry], chunks: Callable[[str, Entry], Iterable[bytes]]
+    path: Path,
+    entries: Mapping[str, Entry],
+    links: Mapping[str, str],
+    chunks: Callable[[str, Entry], Iterable[bytes]],
 ) -> str:
     """Write a root, whole or not at all, and return the SHA-256 of the tar; raises DiskError.
 
+    links: names of files that are hard links, and the name before them of which they are one.
     chunks: the content of a file, of exactly the entry's size. Nothing is synced: after a power cut
     a hybrid is made again.
     """
@@ -41,9 +45,11 @@ def write_tar(
                 entry = entries[name]
                 if entry.type == "socket":
                     continue
-                pieces: Iterable[bytes] = chunks(name, entry) if entry.type == "file" else ()
-                padding = bytes(-entry.size % tarfile.BLOCKSIZE if entry.type == "file" else 0)
-                for piece in (_header(name, entry), *pieces, padding):
+                has_content = entry.type == "file" and name not in links
+                pieces: Iterable[bytes] = chunks(name, entry) if has_content else ()
+                padding = bytes(-entry.size % tarfile.BLOCKSIZE if has_content else 0)
+                header = _header(name, entry, links.get(name, ""))
+                for piece in (header, *pieces, padding):
                     sha256.update(piece)
                     file.write(piece)
             sha256.update(_END)
@@ -56,14 +62,14 @@ def write_tar(
     return sha256.hexdigest()
 
 
-def _header(name: str, entry: Entry) -> bytes:
+def _header(name: str, entry: Entry, linked: str) -> bytes:
     member = tarfile.TarInfo(name)
     device = tarfile.BLKTYPE if entry.block else tarfile.CHRTYPE
-    member.type = _TYPES.get(entry.type, device)
+    member.type = tarfile.LNKTYPE if linked else _TYPES.get(entry.type, device)
     # That of a link has no effect, and not every reader knows it.
     member.mode = 0o777 if entry.type == "link" else entry.mode
     member.uid, member.gid = entry.uid, entry.gid
-    member.size = entry.size if entry.type == "file" else 0
-    member.linkname = entry.target
+    member.size = entry.size if entry.type == "file" and not linked else 0
+    member.linkname = linked or entry.target
     member.devmajor, member.devminor = entry.device
     return member.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")

@@ -20,6 +20,7 @@ from whylate.bisect.sides.tree import (
     Entry,
     Tree,
     chunks_of,
+    links_of,
 )
 from whylate.tarballs import MAX_DEPTH
 
@@ -35,6 +36,7 @@ def read_directory(root: Path) -> Tree:
     """
     collected = Collected()
     entries: dict[str, Entry] = {}
+    several: list[tuple[str, tuple[int, int]]] = []
     try:
         device = root.stat().st_dev
     except OSError as error:
@@ -58,12 +60,15 @@ def read_directory(root: Path) -> Tree:
             except OSError as error:
                 collected.leave(str(error.strerror))
                 continue
+            if entry.type == "file" and status.st_nlink > 1:
+                several.append((path, (status.st_dev, status.st_ino)))
             mounted = status.st_dev != device and path in _RUNNING
             if entry.type == "directory" and not mounted and path.count("/") < MAX_DEPTH:
                 waiting.append(path)
         if len(entries) > MAX_ENTRIES:
             raise SideError(f"{root} has more than {MAX_ENTRIES:,} files: name a root file system")
-    return Tree(entries, collected.kept, partial(_read_files, root), collected.unread)
+    read = partial(_read_files, root)
+    return Tree(entries, collected.kept, read, collected.unread, links_of(several))
 
 
 def _entry(at: str, path: str, status: os.stat_result, collected: Collected) -> Entry:

@@ -32,6 +32,7 @@ from whylate.bisect.sides.tree import (
     Tree,
     Type,
     chunks_of,
+    links_of,
 )
 from whylate.tarballs import MAX_DEPTH
 
@@ -82,7 +83,8 @@ def read_image(path: Path) -> Tree:
         except _OutOfStepError as error:
             raise SideError(f"{path} is damaged ({error}): e2fsck -fn says more") from None
 
-    return Tree(entries, collected.kept, read, collected.unread)
+    files = ((path, inode) for path, (inode, entry) in names.items() if entry.type == "file")
+    return Tree(entries, collected.kept, read, collected.unread, links_of(files))
 
 
 class _Image:

@@ -16,6 +16,7 @@ from whylate.bisect.sides.tree import (
     Tree,
     Type,
     chunks_of,
+    links_of,
 )
 from whylate.tarballs import TarballError, member_name, members, opened_tarball
 
@@ -42,7 +43,9 @@ def read_tarball(path: Path) -> Tree:
 def _read_tree(path: Path) -> Tree:
     collected = Collected()
     entries: dict[str, Entry] = {}
-    total = 0
+    #: The member that has the content of a file, by its name and those of its hard links.
+    contents: dict[str, int] = {}
+    total = count = 0
     with opened_tarball(path) as archive:
         for member in members(archive):
             name = member_name(path, member.name)
@@ -54,6 +57,9 @@ def _read_tree(path: Path) -> Tree:
                 )
             if name:
                 entries[name] = _entry(path, archive, member, entries, collected)
+                count += 1
+                linked = member_name(path, member.linkname) if member.islnk() else name
+                contents[name] = contents.get(linked, count) if linked != name else count
     if not entries:
         raise SideError(f"{path} holds no file: name the tarball of a root file system")
 
@@ -63,7 +69,8 @@ def _read_tree(path: Path) -> Tree:
         except TarballError as error:
             raise SideError(str(error)) from None
 
-    return Tree(entries, collected.kept, read, collected.unread)
+    files = ((name, file) for name, file in contents.items() if entries[name].type == "file")
+    return Tree(entries, collected.kept, read, collected.unread, links_of(files))
 
 
 def _entry(

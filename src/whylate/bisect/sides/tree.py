@@ -9,7 +9,7 @@ import hashlib
 import posixpath
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Literal, NamedTuple
 
@@ -68,13 +68,15 @@ class Tree:
 
     kept: contents of the files of KEPT. read: returns the contents of files of at most so many
     bytes each, without those that cannot be read; it raises SideError. unread: how many
-    contents were not read, by reason.
+    contents were not read, by reason. links: of each file with several names, the first of them by
+    each.
     """
 
     entries: Mapping[str, Entry]
     kept: Mapping[str, bytes]
     read: Callable[[Sequence[str], int], dict[str, bytes]]
     unread: Mapping[str, int] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
 
     def resolve(self, path: str) -> str:
         """Return where a name of a package's list lies: through a link at the top, such as lib."""
@@ -91,6 +93,18 @@ class Tree:
         for path in self.entries:
             if path.startswith(prefix) and "/" not in path[len(prefix) :]:
                 yield path[len(prefix) :]
+
+
+def links_of(names: Iterable[tuple[str, Hashable]]) -> dict[str, str]:
+    """Return the first name of each file that has several, by each of its names.
+
+    names: of files, each with what identifies the file.
+    """
+    files: dict[Hashable, list[str]] = {}
+    for name, file in names:
+        files.setdefault(file, []).append(name)
+    return {name: min(several) for several in files.values() if len(several) > 1
+            for name in several}  # fmt: skip
 
 
 @dataclass
