@@ -1,4 +1,4 @@
-"""Does `whylate bisect images` find what makes the difference of the three pairs of roots?
+"""Does `whylate bisect images` find what makes the difference of pairs of roots, and where it is none?
 
 `make bench-bisect_pairs ARGS='--seeds 5 --out build/pairs'`
 
@@ -24,12 +24,23 @@ from whylate.lab.pairs.make import make_pair
 
 @dataclass(frozen=True)
 class Case:
-    """A pair as it is searched. right: a text in the name of each culprit; () : no gap."""
+    """A pair as it is searched. right: a text in the name of each culprit, or the answers of none.
+
+    name: of the directory of its searches. options: of the search.
+    """
 
     pair: str
     board: str
     command: str
-    right: tuple[tuple[str, ...], ...]
+    right: tuple[tuple[str, ...], ...] = ()
+    answers: tuple[str, ...] = ("no gap", "gap too small")
+    name: str = ""
+    options: tuple[str, ...] = ()
+
+    @property
+    def called(self) -> str:
+        """How the case is called."""
+        return self.name or self.pair
 
 
 CASES = (
@@ -37,7 +48,9 @@ CASES = (
          (("etc/rc.local", "transparent_hugepage"),)),
     Case("two-settings", "pc", "/usr/bin/copy",
          (("etc/rc.local", "transparent_hugepage"), ("etc/default/copy", "GLIBC_TUNABLES"))),
-    Case("nothing", "virt-arm64", "dd if=/dev/zero of=/dev/null bs=32M count=1", ()),
+    Case("nothing", "virt-arm64", "dd if=/dev/zero of=/dev/null bs=32M count=1"),
+    Case("one-line", "virt-arm64", "dd if=/dev/zero of=/dev/null bs=32M count=1",
+         answers=("not among the differences",), name="kept", options=("--keep", "etc/rc.local")),
 )  # fmt: skip
 PLAN = """\
 boards = ["{case.board}"]
@@ -68,7 +81,7 @@ def is_right(case: Case, document: Mapping[str, Any]) -> bool:
     """Whether exactly what was built in was named; of no difference, that there is none."""
     names = names_of(document)
     if not case.right:
-        return document["answer"] in ("no gap", "gap too small")
+        return document["answer"] in case.answers
     return len(names) == len(case.right) and all(
         any(all(text in name for text in texts) for name in names) for texts in case.right
     )
@@ -76,7 +89,7 @@ def is_right(case: Case, document: Mapping[str, Any]) -> bool:
 
 def search(case: Case, seed: int, out: Path, words: Sequence[str]) -> dict[str, Any]:
     """Search a pair, or read the search that is over; return its document."""
-    directory = out / case.pair / f"seed-{seed}"
+    directory = out / case.called / f"seed-{seed}"
     answer = directory / "answer.json"
     if answer.exists():
         kept: dict[str, Any] = json.loads(answer.read_text())
@@ -86,12 +99,12 @@ def search(case: Case, seed: int, out: Path, words: Sequence[str]) -> dict[str, 
     plan.write_text(PLAN.format(case=case, seed=seed))
     roots = [out / case.pair / f"{side}.tar" for side in ("vendor", "ours")]
     command = ["bisect", "images", *map(str, [*roots, plan]), "--statistic", "wall time", "--json",
-               "-o", str(directory / "bisection"), *words]  # fmt: skip
+               "-o", str(directory / "bisection"), *case.options, *words]  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "whylate", *command], stdout=subprocess.PIPE, text=True, check=False
     )
     if done.returncode not in (0, 3):
-        sys.exit(f"{case.pair}, seed {seed}: the search ended with status {done.returncode}")
+        sys.exit(f"{case.called}, seed {seed}: the search ended with status {done.returncode}")
     document: dict[str, Any] = json.loads(done.stdout)
     if document["answer"] is not None:
         answer.write_text(done.stdout)
@@ -106,7 +119,7 @@ def row_of(case: Case, seed: int, document: Mapping[str, Any]) -> str:
     right = "yes" if document["answer"] and is_right(case, document) else "no"
     named = "; ".join(names_of(document)) or "–"
     return (
-        f"| {case.pair} | {seed} | {document['answer']} | {named} | {right} | {len(runs)} | "
+        f"| {case.called} | {seed} | {document['answer']} | {named} | {right} | {len(runs)} | "
         f"{untestable} | {minutes:.0f} min |"
     )
 
@@ -116,13 +129,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("build/pairs"))
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--pair", action="append", choices=[case.pair for case in CASES])
+    parser.add_argument("--pair", action="append", choices=[case.called for case in CASES])
     parser.add_argument("--runs", type=int, default=256)
     options = parser.parse_args()
     print("| pair | seed | answer | named | right | runs | untestable | took |")
     print("|---|---|---|---|---|---|---|---|")
     for case in CASES:
-        if options.pair and case.pair not in options.pair:
+        if options.pair and case.called not in options.pair:
             continue
         directory = options.out / case.pair
         if not (directory / "ours.tar").exists():

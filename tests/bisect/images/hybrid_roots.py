@@ -20,7 +20,7 @@ Member = tuple[str, int, str | bytes, int]
 
 
 def write_members(path: Path, members: dict[str, tuple[str, int, str | bytes]]) -> Path:
-    """Write a tar: name -> type ("file", "directory", "link", "hard link"), mode, and content or target."""
+    """Write a tar: name -> type ("file", "directory", "link"), mode, and content or target."""
     with tarfile.open(path, "w") as archive:
         for name, (kind, mode, content) in members.items():
             member = tarfile.TarInfo(name)
@@ -28,8 +28,8 @@ def write_members(path: Path, members: dict[str, tuple[str, int, str | bytes]]) 
             if kind == "directory":
                 member.type = tarfile.DIRTYPE
                 archive.addfile(member)
-            elif kind in ("link", "hard link"):
-                member.type = tarfile.SYMTYPE if kind == "link" else tarfile.LNKTYPE
+            elif kind == "link":
+                member.type = tarfile.SYMTYPE
                 assert isinstance(content, str)
                 member.linkname = content
                 archive.addfile(member)

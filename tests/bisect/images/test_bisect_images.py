@@ -37,11 +37,11 @@ main()
 KILLED_AFTER = 24
 
 
-def write_sides(directory: Path) -> tuple[Path, Path]:
-    """Write two roots with more than 12 differences, of which one line matters."""
+def write_sides(directory: Path, count: int = FILES) -> tuple[Path, Path]:
+    """Write two roots with more than so many differences, of which one line matters."""
     sides = []
     for name, pages in (("vendor", "always"), ("ours", "never")):
-        files = {f"usr/share/{number}": f"{name} {number}\n" for number in range(FILES)}
+        files = {f"usr/share/{number}": f"{name} {number}\n" for number in range(count)}
         files |= {"lib/one": name, "lib/other": name, "etc/stubborn": f"{name}\n"}
         files["etc/rc.local"] = f"#!/bin/sh\n# {name}\necho {pages} >enabled\nexit 0\n"
         sides.append(write_root(directory / name, files))
@@ -134,3 +134,16 @@ def test_pages_and_junit_have_the_answer_and_hybrids_are_removed(
     assert "etc/rc.local:3" in junit
     assert not (directory / "b/hybrids").exists()
     assert not (directory / "b/pool").exists()
+
+
+def test_a_gap_that_is_in_what_is_kept_is_in_none_of_the_differences_listed(tmp_path: Path) -> None:
+    words = command(tmp_path, write_sides(tmp_path, 300))
+    # The libraries only run together, which is not the question here.
+    words += ["--keep", "etc/rc.local", "--pin", "lib/*", "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["answer"] == "not among the differences", document
+    assert "culprits" not in document
+    assert len(document["differences"]) >= 300
+    assert "None of the differences makes the gap." in (tmp_path / "b/report.html").read_text()
