@@ -1,4 +1,4 @@
-"""Does `whylate bisect images` find what makes the difference of pairs of roots, and where it is none?
+"""Does `whylate bisect images` find what makes the difference of pairs of roots?
 
 `make bench-bisect_pairs ARGS='--seeds 5 --out build/pairs'`
 

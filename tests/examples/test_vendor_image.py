@@ -73,7 +73,7 @@ def test_the_vendor_is_faster_by_an_interval() -> None:
 
 
 def test_the_benchmark_counts_exactly_what_was_built_in_as_right() -> None:
-    line, two, nothing = bisect_pairs.CASES
+    line, two, nothing, kept = bisect_pairs.CASES
     default = "line etc/default/copy:3 GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
     assert bisect_pairs.is_right(line, result_of(LINE))
     assert not bisect_pairs.is_right(line, result_of(LINE, OTHER))
@@ -82,3 +82,6 @@ def test_the_benchmark_counts_exactly_what_was_built_in_as_right() -> None:
     assert not bisect_pairs.is_right(two, result_of(LINE, LINE))
     assert bisect_pairs.is_right(nothing, result_of(answer="no gap"))
     assert not bisect_pairs.is_right(nothing, result_of(LINE))
+    assert bisect_pairs.is_right(kept, result_of(answer="not among the differences"))
+    assert not bisect_pairs.is_right(kept, result_of(LINE))
+    assert not bisect_pairs.is_right(kept, result_of(answer="no gap"))

@@ -60,7 +60,7 @@ _NEEDED = {
 }
 #: Paths of the board, as they stand in commands.
 _ITS_OWN = re.compile(
-    r"(?<![\w.])/(boot|run/systemd|var/tmp/whylate|proc/cmdline|proc/device-tree|proc/sys/kernel/random/boot_id)\b"
+    r"(?<![\w.])/(boot|lib/modules|run/systemd|var/tmp/whylate|proc/cmdline|proc/device-tree|proc/sys/kernel/random/boot_id)\b"
 )
 
 

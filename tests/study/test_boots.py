@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -288,3 +289,29 @@ def test_variants_without_such_knobs_boot_as_the_board_does(make: Make) -> None:
     studied.run(1)
     assert studied.board.boots[-1] == ["BOOT_IMAGE=/vmlinuz", *OWN]
     assert not any("whylate" in name for name in studied.board.state())
+
+
+def test_a_kernel_without_its_modules_is_said_once(make: Make, tmp_path: Path) -> None:
+    kernel = tmp_path / "Image"
+    kernel.write_bytes(b"another kernel")
+    studied = make("extlinux", {}, {"kernel": str(kernel)})
+    modules = studied.board.root / "lib/modules"
+
+    def warnings() -> list[str]:
+        return [line for line in studied.lines if "modules" in line]
+
+    studied.run(1)
+    # A board without any has kernels that need none.
+    assert warnings() == []
+    (modules / "5.10").mkdir(parents=True)
+    studied.restart()
+    for number in (0, 1, 1):
+        studied.run(number)
+    (warning,) = warnings()
+    # The board's commands are those of this machine.
+    release = platform.release()
+    assert f"the kernel {release} runs without modules, since there is no /lib/modules/" in warning
+    (modules / release).mkdir()
+    studied.restart()
+    studied.run(1)
+    assert len(warnings()) == 1

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
-
-from rich.text import Text
+from collections.abc import Sequence
 
 from whylate.bisect.ordered.model import Kind, OrderedPlan, Step
 from whylate.bisect.ordered.versions import Versions
-from whylate.cli.live import LiveView
+from whylate.cli.bisect.runs_view import RunsView
 from whylate.compare.words import amount_text
-from whylate.quantities import format_seconds_up
-from whylate.run.progress import Observer, Quiet
 from whylate.stats.ordered_search.outlook import Outlook
 from whylate.text import plain
 
@@ -23,12 +19,10 @@ _WHY: dict[Kind, str] = {
     "reverted": ", {last} without the culprit",
     "not reverted": ", {last} without the culprit",
 }
-#: The last runs that stay in sight on a terminal.
-_SHOWN = 6
 
 
-class OrderedView(LiveView):
-    """Shows a bisection on stderr: live lines on a terminal, a line for each run elsewhere."""
+class OrderedView(RunsView):
+    """Shows a bisection of an ordered history."""
 
     def __init__(self, plan: OrderedPlan, versions: Versions) -> None:
         super().__init__()
@@ -37,14 +31,6 @@ class OrderedView(LiveView):
         self._now = ""
         self._leading = ""
         self._runs_left: int | None = None
-        self._last: list[str] = []
-        self._began = time.monotonic()
-        self._ended = 0
-
-    def observer(self, board: str) -> Observer:
-        """Return an observer that shows nothing: run_begins() has named the run."""
-        del board
-        return Quiet()
 
     def searching(self, outlook: Outlook) -> None:
         """Show which versions lead, and how long the search will take."""
@@ -55,9 +41,8 @@ class OrderedView(LiveView):
         # The estimate grows towards the end, where a run tells little.
         self._runs_left = min(outlook.runs, self._runs_left or outlook.runs)
         left = f"about {self._runs_left} runs"
-        if self._ended:
-            run_s = (time.monotonic() - self._began) / self._ended
-            left += f", {format_seconds_up(run_s * self._runs_left)}"
+        if took := self._time_of(self._runs_left):
+            left += f", {took}"
         self._leading = f"most probable: {', '.join(leads)}; {left} to go before it is confirmed"
         if self._live is None:
             self._print(plain(self._leading, 400))
@@ -71,7 +56,6 @@ class OrderedView(LiveView):
 
     def step_ends(self, step: Step) -> None:
         """Show what became of it."""
-        self._ended += 1
         name = self._name(step.number, self._versions.place(step.version), step.kind)
         name = f"{step.board}: {name}" if step.board else name
         if step.value is not None:
@@ -80,15 +64,7 @@ class OrderedView(LiveView):
             outcome = f"the same as {self._versions.short(self._versions.place(step.other))}"
         else:
             outcome = f"cannot be built or run: {step.reason}"
-        self._last = [*self._last[1 - _SHOWN :], plain(f"{name}: {outcome}", 400)]
-        if self._live is None:
-            self._print(self._last[-1])
-        else:
-            self._draw()
-
-    def log(self, text: str) -> None:
-        """Print a line that stays."""
-        self._print(text)
+        self._show_ended(f"{name}: {outcome}")
 
     def _name(self, number: int, place: int, kind: Kind) -> str:
         versions = self._versions
@@ -98,6 +74,5 @@ class OrderedView(LiveView):
             f"{len(versions.names) - 1}, {versions.title(place)[:80]}"
         )
 
-    def _draw(self) -> None:
-        texts = [*self._last, self._leading, f"{self._now} …"]
-        self._update(*(Text(plain(text, 400), style="dim") for text in texts if text))
+    def _texts(self) -> Sequence[str]:
+        return [*self._last, self._leading, f"{self._now} …"]

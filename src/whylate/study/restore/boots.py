@@ -22,6 +22,7 @@ from whylate.boards.boot.choose import method_for, named_method
 from whylate.boards.boot.device_tree import identity
 from whylate.boards.boot.entry import Entry, with_knobs, with_mark
 from whylate.boards.boot.method import BootMethod, BootMethodError
+from whylate.boards.boot.modules import missing_modules
 from whylate.boards.boot.read_back import kernel_release, not_in_effect, running
 from whylate.boards.boot.restart import restart
 from whylate.boards.ready import Boot, ready
@@ -96,6 +97,8 @@ class Boots:
         #: What this process has put on a board's card, by the board and the knobs of a run.
         self._placed: dict[str, dict[_Key, _Placed]] = {}
         self._image: dict[str, str] = {}
+        #: Boards, and the kernels whose modules were looked for.
+        self._checked: set[tuple[str, str]] = set()
 
     def boot(self, name: str, applied: Applied, boot_own: Boot) -> Boot:
         """Return the function that boots a board with the knobs of a run.
@@ -173,6 +176,15 @@ class Boots:
             )
         if reason := not_in_effect(wanted.entry, wanted.kernel, now, wanted.tree):
             raise KnobError(f"what is booted: {reason}")
+        self._check_modules(board, now.release, applied, notify)
+
+    def _check_modules(self, board: Board, release: str, applied: Applied, notify: Notify) -> None:
+        """Say once, of each kernel that a run has put there, that it has no modules."""
+        if KERNEL not in applied.boot_files or (board.name, release) in self._checked:
+            return
+        self._checked.add((board.name, release))
+        if warning := missing_modules(board, release):
+            notify(warning)
 
     def _still_placed(self, name: str, applied: Applied, board: Board) -> _Placed | None:
         """Return the entry of a run if a board that is off can be started with it."""

@@ -1,0 +1,67 @@
+"""What the views of bisections have in common: the last runs, and how long runs take."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from whylate.cli.live import LiveView
+from whylate.quantities import format_seconds_up
+from whylate.run.progress import Observer, Quiet
+from whylate.text import plain
+
+#: The last runs that stay in sight on a terminal.
+_SHOWN = 6
+
+
+class RunsView(LiveView):
+    """Shows a bisection on stderr: live lines on a terminal, a line for each run elsewhere.
+
+    Any thread may call its methods. A view says with _texts() what stands on a terminal.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._last: list[str] = []
+        self._began = time.monotonic()
+        self._ended = 0
+
+    def observer(self, board: str) -> Observer:
+        """Return an observer that shows nothing: run_begins() has named the run."""
+        del board
+        return Quiet()
+
+    def log(self, text: str) -> None:
+        """Print a line that stays."""
+        self._print(text)
+
+    def _texts(self) -> Sequence[str]:
+        """Return the lines on a terminal; called with the lock held."""
+        raise NotImplementedError
+
+    def _show_ended(self, text: str) -> None:
+        """Show a run that has ended."""
+        line = plain(text, 400)
+        with self._lock:
+            self._ended += 1
+            self._last = [*self._last[1 - _SHOWN :], line]
+        if self._live is None:
+            self._print(line)
+        self._draw()
+
+    def _time_of(self, runs: int) -> str:
+        """Return how long so many runs will take, by those so far; "" before the first."""
+        if not self._ended:
+            return ""
+        return format_seconds_up((time.monotonic() - self._began) / self._ended * runs)
+
+    def _draw(self) -> None:
+        if self._live is None:
+            return
+        with self._lock:
+            texts = [text for text in self._texts() if text]
+        self._update(*(Text(plain(text, 400), style="dim") for text in texts))
