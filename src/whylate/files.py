@@ -53,6 +53,22 @@ def read_end(path: Path, most: int) -> bytes:
         return file.read(most)
 
 
+def sha256_of_named(name: str) -> str:
+    """Return the SHA-256 of a regular file that a user has named.
+
+    Raises OSError, whose strerror is one line: also for what has no end, as a pipe or /dev/zero
+    have, and for a name that no file can have.
+    """
+    path = Path(name)
+    try:
+        # Checked before it is opened.
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is not a file", name)
+        return sha256_of(path)
+    except ValueError as error:
+        raise OSError(errno.EINVAL, f"no file has such a name ({error})", name) from None
+
+
 def bytes_text(count: int) -> str:
     """Return a number of bytes in words: "64 MiB"."""
     return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count >> 10} KiB"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
 import tarfile
 import zlib
@@ -122,6 +123,17 @@ def member_name(path: Path, name: str) -> str:
 def packing(start: bytes) -> str | None:
     """Return how a file is packed, by its first bytes; None: it is not."""
     return next((name for magic, name in MAGICS.items() if start.startswith(magic)), None)
+
+
+def unpack(packed: bytes, most: int) -> bytes:
+    """Return what is packed with gzip, xz or zstd, or is not packed, up to `most` bytes of it.
+
+    Raises TarballError where it is damaged.
+    """
+    try:
+        return _unpacked(io.BytesIO(packed), packing(packed)).read(most)
+    except _ERRORS as error:
+        raise TarballError(f"it cannot be unpacked: {error}") from None
 
 
 def _unpacked(file: IO[bytes], packed: str | None) -> IO[bytes]:

@@ -125,7 +125,10 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         ),
         (f"{SSH}[variants.a]\n[variants.b]\nkernel = './none'", "./none cannot be read"),
         (f"{SSH}[variants.a]\n[variants.b]\nkernel = 'board:boot/x'", "an absolute path behind"),
-        (f"{PC}[variants.a]\n[variants.b]\ninitrd = '/dev/null'", "/dev/null is not a file"),
+        (
+            f"{PC}[variants.a]\n[variants.b]\ninitrd = '/dev/null'",
+            "/dev/null cannot be read: it is not",
+        ),
         (f"{PC}[variants.a]\n[variants.b]\ndtb = 'board:/b.dtb'", "pc is a virtual board, which"),
         ("[variants.a]\n[variants.b]\n'env:A B' = 'x'", "a name has A-Z, a-z, 0-9 and _"),
         ("[variants.a]\n[variants.b]\n'env:A' = 'x'", "b under load idle: env:A has no effect"),
@@ -165,7 +168,10 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         (f"{AB}'cmdline:threadirqs' = false", "only virtual boards"),
         (f"{HOSTS}[variants.b]", "variant b names no image, and a does: after a run of a the card"),
         (f"{HOSTS}[variants.b]\nimage = '/etc/../etc/hosts'", "have the same knobs"),
-        (f"{HOSTS}[variants.b]\nimage = '/dev/zero'", "knob image: /dev/zero is not a file"),
+        (
+            f"{HOSTS}[variants.b]\nimage = '/dev/zero'",
+            "/dev/zero cannot be read: it is not a file",
+        ),
         (f'{HOSTS}[variants.b]\nimage = "a\\u0000b"', "is no name of a file"),
         (f'{HOSTS}[variants.b]\nimage = "/no\\nne"', "cannot be read: No such file"),
         (f"{HOSTS}[variants.b]\nimage = '/none'", "knob image: /none cannot be read: No such file"),

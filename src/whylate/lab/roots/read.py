@@ -6,9 +6,6 @@ tarball into a new initial RAM file system, where their names mean something on 
 
 from __future__ import annotations
 
-import gzip
-import io
-import lzma
 import re
 import stat
 import tarfile
@@ -18,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from whylate.lab.description import LabError
 from whylate.lab.image import MAX_FILE, module_of
 from whylate.lab.initramfs import Archive
-from whylate.tarballs import TarballError, member_name, members, opened_tarball, packing
+from whylate.tarballs import TarballError, member_name, members, opened_tarball, unpack
 from whylate.text import plain
 
 #: A board unpacks all of it into its memory.
@@ -178,20 +175,10 @@ def _parse_words(data: bytes) -> tuple[str, ...]:
 
 def _unpack(name: str, packed: bytes) -> bytes:
     """Return a module as the kernel takes it; raises LabError."""
-    kind = packing(packed[:8])
     try:
-        if kind is None:
-            return packed
-        if kind == "xz":
-            data = lzma.LZMADecompressor().decompress(packed, _MAX_MODULE + 1)
-        elif kind == "gz":
-            data = gzip.GzipFile(fileobj=io.BytesIO(packed)).read(_MAX_MODULE + 1)
-        else:
-            import pyarrow
-
-            data = pyarrow.CompressedInputStream(io.BytesIO(packed), kind).read(_MAX_MODULE + 1)
-    except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
-        raise LabError(f"module {name} cannot be unpacked: {error}") from None
+        data = unpack(packed, _MAX_MODULE + 1)
+    except TarballError as error:
+        raise LabError(f"module {name}: {error}") from None
     if len(data) > _MAX_MODULE:
         raise LabError(f"module {name} has more than {_MAX_MODULE >> 20} MiB")
-    return bytes(data)
+    return data

@@ -18,7 +18,7 @@ from typing import Protocol, runtime_checkable
 from whylate.boards.board import Board, BoardError, Notify, notify_nobody
 from whylate.boards.flash import card_of, flash
 from whylate.boards.ready import Boot, boot, held
-from whylate.files import sha256_of
+from whylate.files import sha256_of_named
 from whylate.lab.description import LabError
 from whylate.recording.errors import DiskError
 from whylate.run.errors import RequestError
@@ -136,16 +136,9 @@ class Cards:
 
 def sum_of(name: str, knob: str = IMAGE) -> str:
     """Return the SHA-256 of a file of this machine that a knob names; raises RequestError."""
-    path = Path(name)
     try:
-        # Checked before it is opened: a pipe or /dev/zero has no end.
-        if path.exists() and not path.is_file():
-            raise RequestError(f"knob {knob}: {plain(name, 200)} is not a file")
-        return sha256_of(path)
+        return sha256_of_named(name)
     except OSError as error:
         raise RequestError(
             f"knob {knob}: {plain(name, 200)} cannot be read: {error.strerror}"
         ) from None
-    except ValueError:
-        # A zero in the name.
-        raise RequestError(f"knob {knob}: {plain(name, 200)} is no name of a file") from None
