@@ -17,6 +17,10 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from made_repository import FEW, MANY, MadeRepository, build_command, git, make_repository
+from whylate.bisect.commits.graph import read_commits
+from whylate.cli.bisect.commits import commits_plan
+from whylate.run.errors import RequestError
+from whylate.study.plan_file import plan_of_variants, read_plan_file
 
 SEED = 3
 
@@ -128,3 +132,34 @@ def test_a_command_that_fails_on_the_board_is_of_the_commit(
     shown = " ".join(done.stderr.split())
     assert "ls /absent ended with status 2" in shown
     assert "GOOD" in shown or "BAD" in shown
+
+
+def test_what_builds_and_brings_a_commit_may_stand_in_the_plan(
+    repository: MadeRepository, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        "[commits]\nbuild = 'make all'\nput = ['work:/usr/bin/work']\nbefore = ['insmod x']\n"
+        "[cmd]\ncommand = ['true']\nrounds = 1\n"
+    )
+    commits = read_commits(repository.path, repository.good, repository.bad)
+    none: dict[str, object] = dict.fromkeys(("build", "install", "binary"))
+    none |= {"put": (), "before": (), "after": (), "repository": repository.path}
+    none |= {"first_parent": False, "statistic": "CPU time", "confidence": 0.95, "runs": 100}
+    made = commits_plan(commits, plan, none)
+    assert made.build == ["make", "all"]
+    assert made.put == ["work:/usr/bin/work"]
+    assert made.before == [["insmod", "x"]]
+    assert (made.install, made.after, made.binary) == ([], [], "")
+    made = commits_plan(commits, plan, none | {"build": "cc x.c", "put": ("a:/a",)})
+    assert made.build == ["cc", "x.c"]
+    assert made.put == ["a:/a"]
+    assert made.before == [["insmod", "x"]]
+    with pytest.raises(RequestError, match=r"\[commits\] is of whylate bisect commits"):
+        plan_of_variants(read_plan_file(plan), [])
+    plan.write_text("[commits]\nputs = []\n[cmd]\ncommand = ['true']\n")
+    with pytest.raises(RequestError, match=r"\[commits\] has no key 'puts': there are after, bef"):
+        read_plan_file(plan)
+    plan.write_text("[cmd]\ncommand = ['true']\nrounds = 1\n")
+    with pytest.raises(RequestError, match="name the command that builds a commit"):
+        commits_plan(commits, plan, none)

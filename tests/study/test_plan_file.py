@@ -172,7 +172,7 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
             f"{HOSTS}[variants.b]\nimage = '/dev/zero'",
             "/dev/zero cannot be read: it is not a file",
         ),
-        (f'{HOSTS}[variants.b]\nimage = "a\\u0000b"', "is no name of a file"),
+        (f'{HOSTS}[variants.b]\nimage = "a\\u0000b"', "no file has such a name"),
         (f'{HOSTS}[variants.b]\nimage = "/no\\nne"', "cannot be read: No such file"),
         (f"{HOSTS}[variants.b]\nimage = '/none'", "knob image: /none cannot be read: No such file"),
         (f"[variants.a]\n{IMAGES}", "variant a sets the image, and local has no card"),

@@ -64,6 +64,17 @@ _Bounded = str | Integer | float | bool
 _T = TypeVar("_T")
 
 
+class CommitKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """[commits]: how whylate bisect commits builds a commit, and brings it to the board."""
+
+    build: str = ""
+    install: str = ""
+    put: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
+    binary: str = ""
+
+
 class PlanFile(WakeupTable, msgspec.Struct, forbid_unknown_fields=True):
     """The keys of a plan. workload: the table of another; None: wakeups are measured."""
 
@@ -83,6 +94,7 @@ class PlanFile(WakeupTable, msgspec.Struct, forbid_unknown_fields=True):
     seed: Integer = 1
     budget: str | None = None
     warm_up: str | None = None
+    commits: CommitKeys | None = None
     workload: WorkloadTable | None = None
 
 
@@ -139,7 +151,8 @@ def _check_keys(path: Path, raw: Mapping[str, Any]) -> None:
     """Raise RequestError for an unknown key, with those that exist."""
     keys = [*(key for key in _keys(PlanFile) if key != "workload"), *TABLES]
     places: list[tuple[str, Any, list[str]]] = [("a plan", raw, keys)]
-    places += [(f"[{name}]", raw.get(name), _keys(table)) for name, table in TABLES.items()]
+    tables = {**TABLES, "commits": CommitKeys}
+    places += [(f"[{name}]", raw.get(name), _keys(table)) for name, table in tables.items()]
     for place, table, keys in places:
         for key in table if isinstance(table, dict) else ():
             if key not in keys:
@@ -194,6 +207,8 @@ def plan_of_variants(file: PlanFile, variants: Sequence[Variant]) -> StudyPlan:
 
 def _plan(file: PlanFile, variants: list[Variant], factors: list[Factor]) -> StudyPlan:
     """Return the plan of these variants; raises RequestError."""
+    if file.commits is not None:
+        raise RequestError("[commits] is of whylate bisect commits")
     loads = file.loads or {"idle": []}
     for name in (*(variant.name for variant in variants if not factors), *loads, *file.knobs):
         if not _NAME.fullmatch(name):

@@ -39,7 +39,7 @@ _length = option_under(Heading.LENGTH)
 @click.argument("good")
 @click.argument("bad")
 @click.argument("plan", type=click.Path(path_type=Path))
-@_what("--build", required=True, metavar="CMD", help="Builds a commit, in its work tree.")
+@_what("--build", metavar="CMD", help="Builds a commit, in its work tree.")
 @_what("--install", metavar="CMD", help="Brings a build to the board, before its runs.")
 @_what("--put", multiple=True, metavar="FILE:PATH",
        help="Puts FILE of a build on the board as PATH for each run. May be repeated.")  # fmt: skip
@@ -50,7 +50,7 @@ _length = option_under(Heading.LENGTH)
 @_what("--repository", type=click.Path(path_type=Path), default=Path(), metavar="DIR",
        help="[default: here]")  # fmt: skip
 @_what("--first-parent", is_flag=True, help="A merge counts as one commit.")
-@_what("--binary", default="", metavar="FILE", help="Builds with the same FILE are one.")
+@_what("--binary", metavar="FILE", help="Builds with the same FILE are one.")
 @statistic_option
 @confidence_option
 @_length("--runs", type=click.IntRange(min=20), default=400, show_default=True, metavar="N",
@@ -76,7 +76,8 @@ def command(
     """Find which commit between GOOD and BAD makes the difference.
 
     PLAN is that of a study, without variants: its workload is run of a commit that is built, and
-    {build} in it is the commit's work tree. CMD is run there, without a shell; a commit for which
+    {build} in it is the commit's work tree; its table [commits] may have the options build,
+    install, put, before, after and binary. CMD is run there, without a shell; a commit for which
     it fails cannot be built. The value of each run counts, not only whether it is good or bad; one
     commit that is found is confirmed by fresh runs of it and its parent. The repository stays as
     it is.
@@ -100,7 +101,7 @@ def command(
         commits = read_commits(repository, good, bad, first_parent=bool(asked["first_parent"]))
     except GitError as error:
         raise RequestError(str(error)) from None
-    wanted = _plan(commits, plan, asked)
+    wanted = commits_plan(commits, plan, asked)
     directory = output or new_directory("bisections")
 
     def open_for(name: str) -> Board:
@@ -134,20 +135,28 @@ def command(
     show_ordered_result(wanted, versions, steps, result, directory, junit=junit, as_json=as_json)
 
 
-def _plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan:
+def commits_plan(commits: Commits, path: Path, asked: dict[str, object]) -> CommitsPlan:
     """Return the plan of a bisection; raises RequestError."""
+    import msgspec
+
     from whylate.bisect.commits.board_files import check_put
     from whylate.bisect.commits.model import CommitsPlan
     from whylate.bisect.commits.versions import run_plan
     from whylate.bisect.outcome import statistic_of_workload
     from whylate.run.preparation.model import parse_commands
+    from whylate.study.plan_file import CommitKeys, read_plan_file
 
     boards, plan = run_plan(path, Path("/build"))
+    keys = msgspec.to_builtins(read_plan_file(path).commits or CommitKeys())
+    # An option replaces the key of the plan.
+    asked = asked | {name: asked[name] or keys[name] for name in keys}
     statistic, build = asked["statistic"], _words("--build", asked["build"])
     if len(boards) > 1 and asked["install"]:
         raise RequestError("--install brings a build to one board: with several use --put")
     if not build:
-        raise RequestError("--build has no command")
+        raise RequestError(
+            f"name the command that builds a commit: --build CMD, or build in [commits] of {path}"
+        )
     return CommitsPlan(
         repository=str(asked["repository"]),
         good=commits.hashes[0],
@@ -192,5 +201,5 @@ def _words(option: str, text: object) -> list[str]:
 
 def _texts(value: object) -> list[str]:
     """Return the texts of an option that may be repeated."""
-    assert isinstance(value, tuple)  # noqa: S101 (click made it)
+    assert isinstance(value, tuple | list)  # noqa: S101 (click or msgspec made it)
     return [str(text) for text in value]
