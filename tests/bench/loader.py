@@ -18,6 +18,8 @@ from pathlib import Path
 
 BOOT = Path(sys.argv[1])
 CONF = BOOT / "extlinux/extlinux.conf"
+#: What the board's TFTP server has.
+TFTP = BOOT.parent / "tftp"
 KEY_S = 0.3
 
 
@@ -42,32 +44,56 @@ def entry(path: Path, label: str = "") -> tuple[str, list[str]]:
     return values["LINUX"], values.get("APPEND", "").split()
 
 
-def prompt() -> tuple[str, list[str]] | None:
-    """Carry out commands; return what is to be booted, None for what the board has."""
-    line = b""
-    say("\n=> ")
-    while True:
-        typed = key(60)
-        if typed == b"\x03":
-            say("<INTERRUPT>\n=> ")
-            line = b""
-        elif typed in (b"\r", b"\n"):
-            words = line.decode().split()
-            line = b""
-            say("\n")
-            if words[:1] == ["boot"]:
-                return None
-            if words[:1] == ["sysboot"]:
+class Prompt:
+    """U-Boot's prompt: commands until one of them boots."""
+
+    def __init__(self) -> None:
+        self.loaded = ""
+        self.arguments: list[str] = []
+
+    def read(self) -> tuple[str, list[str]] | None:
+        """Carry out commands; return what is to be booted, None for what the board has."""
+        line = b""
+        say("\n=> ")
+        while True:
+            typed = key(60)
+            if typed == b"\x03":
+                say("<INTERRUPT>\n=> ")
+                line = b""
+            elif typed in (b"\r", b"\n"):
+                words = line.decode().split()
+                line = b""
+                say("\n")
+                if words[:1] == ["boot"]:
+                    return None
+                chosen = self.carry_out(words) if words else None
+                if chosen is not None:
+                    return chosen
+                say("=> ")
+            elif typed:
+                line += typed
+                os.write(1, typed)
+
+    def carry_out(self, words: list[str]) -> tuple[str, list[str]] | None:
+        """Carry out a command; return what it boots, None if it boots nothing."""
+        match words:
+            case ["sysboot", *_]:
                 path = BOOT / words[-1].removeprefix("/boot/").lstrip("/")
                 if path.exists() and "refused" not in entry(path)[1]:
                     return entry(path)
                 say(f"Error reading {words[-1]}\n")
-            elif words:
+            case ["setenv", "bootargs", *arguments]:
+                self.arguments = arguments
+            case ["tftpboot", _, name] if (TFTP / name).exists():
+                self.loaded = f"../tftp/{name}"
+                say(f"Loading {name}\n")
+            case ["tftpboot", *_]:
+                say("TFTP error: 'File not found' (1)\n")
+            case ["booti", *_]:
+                return self.loaded, self.arguments
+            case _:
                 say(f"Unknown command '{words[0]}' - try 'help'\n")
-            say("=> ")
-        elif typed:
-            line += typed
-            os.write(1, typed)
+        return None
 
 
 def once() -> tuple[str, list[str]] | None:
@@ -108,7 +134,7 @@ def main() -> None:
     held = termios.tcgetattr(0)
     tty.setraw(0)
     say("U-Boot 2023.01 (bench)\n\nHit any key to stop autoboot:  1 ")
-    chosen = prompt() if key(KEY_S) else once()
+    chosen = Prompt().read() if key(KEY_S) else once()
     boot(*(chosen or entry(CONF)))
     termios.tcsetattr(0, termios.TCSANOW, held)
     os.environ["PATH"] = f"{BOOT.parent}/bin:{os.environ['PATH']}"

@@ -20,6 +20,7 @@ from whylate.run.errors import RequestError
 from whylate.study import carry_out as carrying_out
 from whylate.study.carry_out import Result
 from whylate.study.model import StudyPlan, Variant
+from whylate.study.restore.boots import Boots
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="its boards need PID namespaces: root"),
@@ -99,4 +100,56 @@ def test_a_board_with_no_boot_method_is_refused_with_what_to_do(bench: Bench) ->
     bench.boot = "{method: u-boot}"
     plan = boot_plan([Variant("own"), Variant("other", {"cmdline:skew_tick": "1"})])
     with pytest.raises(RequestError, match="needs `device`, U-Boot's name of the partition"):
+        bench.study(plan)
+
+
+TFTP = """{method: u-boot, kernel: Image, tftp: %s, commands: ['setenv bootargs {words}',
+ 'tftpboot ${kernel_addr_r} {kernel}', 'booti ${kernel_addr_r} - ${fdtcontroladdr}']}"""
+
+
+def tftp_bench(bench: Bench) -> Path:
+    """Have the board load its kernel by TFTP, from a directory that has its own."""
+    directory = bench.directory / "tftp"
+    directory.mkdir()
+    (directory / "Image").write_bytes(b"its own kernel")
+    bench.boot = " ".join((TFTP % directory).split())
+    return directory
+
+
+def names_in(directory: Path) -> list[str]:
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+
+
+def test_a_kernel_is_loaded_by_tftp_and_its_file_is_removed_also_after_a_kill(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tftp_bench(bench)
+    kernel = bench.directory / "Image"
+    kernel.write_bytes(b"another kernel")
+    plan = boot_plan(
+        [Variant("own", {"cmdline:nfsroot": "10.0.0.1:/srv/own"}),
+         Variant("new", {"cmdline:nfsroot": "10.0.0.1:/srv/new", "kernel": str(kernel)})]
+    )  # fmt: skip
+    with monkeypatch.context() as patch:
+        # As where the host was killed before the end.
+        patch.setattr(Boots, "put_back", lambda *_, **__: "")
+        result, output = bench.study(plan)
+    assert not result.lost, output
+    assert "nfsroot=10.0.0.1:/srv/new" in bench.words("new")
+    assert "nfsroot=10.0.0.1:/srv/own" in bench.words("own")
+    console = (bench.directory / "study/runs/board7/idle/new/0001/console.log").read_text()
+    (staged,) = [name for name in names_in(directory) if name.endswith("-kernel")]
+    assert f"Loading {staged}" in console
+    assert (directory / staged).read_bytes() == b"another kernel"
+    assert staged.startswith("whylate/board7/")
+    # The same command puts everything back, and makes no further run.
+    bench.study(plan)
+    assert names_in(directory) == ["Image"]
+    assert not (bench.directory / "study/boots").exists()
+
+
+def test_a_file_on_the_board_is_none_that_is_loaded_by_tftp(bench: Bench) -> None:
+    tftp_bench(bench)
+    plan = boot_plan([Variant("own"), Variant("new", {"kernel": "board:/boot/vmlinuz"})])
+    with pytest.raises(RequestError, match="board7 loads it by TFTP: name a file of this machine"):
         bench.study(plan)

@@ -151,7 +151,7 @@ def _check_keys(path: Path, raw: Mapping[str, Any]) -> None:
     """Raise RequestError for an unknown key, with those that exist."""
     keys = [*(key for key in _keys(PlanFile) if key != "workload"), *TABLES]
     places: list[tuple[str, Any, list[str]]] = [("a plan", raw, keys)]
-    tables = {**TABLES, "commits": CommitKeys}
+    tables: dict[str, type[msgspec.Struct]] = {**TABLES, "commits": CommitKeys}
     places += [(f"[{name}]", raw.get(name), _keys(table)) for name, table in tables.items()]
     for place, table, keys in places:
         for key in table if isinstance(table, dict) else ():

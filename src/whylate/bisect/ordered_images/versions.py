@@ -37,7 +37,7 @@ class ImageVersions:
     ) -> None:
         self._plan = plan
         self._attempts = Attempts(directory, plan.study, open_board, stopped)
-        self.boards = plan.study.boards
+        self.boards: Sequence[str] = plan.study.boards
         self.names = [variant.knobs[IMAGE] for variant in plan.study.variants]
         self.history = History(len(self.names))
 

@@ -7,6 +7,7 @@ entry, so that a power cut, a panic or a hang ends in the board's own.
 from __future__ import annotations
 
 import posixpath
+from pathlib import Path
 
 from whylate.boards.board import Board, Notify
 from whylate.boards.boot import board_files
@@ -26,6 +27,8 @@ class Grub:
 
     name = "grub"
     starts_cold = False
+
+    host_directory: Path | None = None
 
     def __init__(self, board: Board, options: BootOptions) -> None:
         del options

@@ -6,6 +6,8 @@ the same as a cold boot: devices are in the state in which the former kernel lef
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from whylate.boards.board import Board, Notify
 from whylate.boards.boot import board_files
 from whylate.boards.boot.entry import Entry, without_loaders, words_of
@@ -30,6 +32,8 @@ class Kexec:
 
     name = "kexec"
     starts_cold = False
+
+    host_directory: Path | None = None
 
     def __init__(self, board: Board, options: BootOptions) -> None:
         self._board = board

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from whylate.boards.board import Board, BoardError, Notify
@@ -25,6 +26,10 @@ class BootMethod(Protocol):
     @property
     def directory(self) -> str:
         """The directory on the board that has whylate's files, and nothing else."""
+
+    @property
+    def host_directory(self) -> Path | None:
+        """The directory of this machine with whylate's files, where it is not on the board."""
 
     @property
     def starts_cold(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import posixpath
+from pathlib import Path
 from typing import Self
 
 from whylate.boards.board import Board
@@ -20,6 +21,8 @@ LABEL = "whylate"
 
 class OfExtlinuxConf:
     """A boot method of a board whose boot loader reads extlinux.conf."""
+
+    host_directory: Path | None = None
 
     def __init__(self, board: Board, options: BootOptions) -> None:
         self._board = board

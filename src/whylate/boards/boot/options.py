@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -29,7 +30,8 @@ class BootOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
     device: U-Boot's name of the partition with extlinux.conf, as `mmc 0:1`. conf: that file, by its
     path on the board. kernel, initrd, dtb: the board's own, where no configuration names them.
     commands: what is typed at U-Boot's prompt instead of sysboot, with {kernel}, {initrd}, {dtb}
-    and {words}. prompt, stop: U-Boot's prompt, and what stops its countdown.
+    and {words}. tftp: this machine's directory from which U-Boot loads files by TFTP, if commands
+    do. prompt, stop: U-Boot's prompt, and what stops its countdown.
     """
 
     method: str = ""
@@ -39,6 +41,7 @@ class BootOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, renam
     initrd: str = ""
     dtb: str = ""
     commands: list[str] = []
+    tftp: str = ""
     prompt: str = "=>"
     stop: str = " "
 
@@ -66,6 +69,11 @@ def _check(board: str, options: BootOptions) -> None:
         value = getattr(options, name)
         if value and (not _PATH.fullmatch(value) or ".." in value.split("/")):
             raise BootMethodError(f"{where}.{name}: write an absolute path")
+    if options.tftp and not (options.commands and Path(options.tftp).is_absolute()):
+        raise BootMethodError(
+            f"{where}.tftp: write the absolute path of a directory of this machine, and the "
+            "`commands` that load files from it"
+        )
     lines = [options.prompt, *options.commands]
     if not options.prompt or not all(line.isascii() and line.isprintable() for line in lines):
         raise BootMethodError(f"{where}: prompt and commands are printable ASCII")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol, cast
 
 from whylate.boards.board import Board, Notify
@@ -20,6 +21,7 @@ from whylate.boards.boot.of_extlinux_conf import LABEL, OfExtlinuxConf
 from whylate.boards.boot.options import BootOptions
 from whylate.boards.boot.u_boot_prompt import MOST_COMMAND, boot_by
 from whylate.boards.console.drain import ConsoleStream
+from whylate.text import path_part
 
 #: What a value may hold that is put into a command of U-Boot's.
 _VALUE = re.compile(r"[A-Za-z0-9/._,:=@+ -]*")
@@ -57,6 +59,19 @@ class UBoot(OfExtlinuxConf):
         """Beside the directory of extlinux.conf, if the board has that."""
         own = self._options.commands and not self._options.conf
         return "/boot/whylate" if own else super().directory
+
+    @property
+    def host_directory(self) -> Path | None:  # type: ignore[override]
+        """Below the directory of the TFTP server, if files are loaded from there."""
+        if not self._options.tftp:
+            return None
+        return Path(self._options.tftp, board_files.OURS, path_part(self._board.name))
+
+    def path(self, on_board: str) -> str:
+        """Return a path from the root of the partition, or of the TFTP server."""
+        if self._options.tftp:
+            return str(Path(on_board).relative_to(self._options.tftp))
+        return super().path(on_board)
 
     def own(self) -> Entry:
         """Return the default of extlinux.conf, or what the environment file declares."""

@@ -37,6 +37,7 @@ from whylate.run.knobs.commands import KnobError
 from whylate.run.knobs.host_files import DTB, KERNEL, ON_BOARD, file_for, needs_boot
 from whylate.study.model import StudyPlan
 from whylate.study.restore.cards import sum_of
+from whylate.study.restore.staged import remove_staged, stage
 from whylate.text import path_part, shown
 
 BOOTS = "boots"
@@ -125,7 +126,7 @@ class Boots:
             with ready(open_board(note.opened), notify_nobody) as board:
                 _restore(board, note)
                 if over:
-                    board_files.remove_directory(board, note.directory)
+                    _remove(board, note)
                     if any(word.startswith(f"{MARK}=") for word in running(board).words):
                         restart(board, notify)
         except (BoardError, LabError) as error:
@@ -287,6 +288,15 @@ def _restore(board: Board, note: Note) -> None:
     board_files.sync(board)
 
 
+def _remove(board: Board, note: Note) -> None:
+    """Remove whylate's files; raises BoardError."""
+    staged = named_method(board, note.method).host_directory
+    if staged is not None:
+        remove_staged(staged)
+    else:
+        board_files.remove_directory(board, note.directory)
+
+
 def _place(
     board: Board,
     method: BootMethod,
@@ -295,20 +305,33 @@ def _place(
     name: str,
     sums: Mapping[str, str],
 ) -> _Wanted:
-    """Put the files of an entry on the board; return the entry. Raises BoardError, RequestError."""
-    board_files.make_directory(board, method.directory)
+    """Put the files of an entry where the boot loader has them; return the entry.
+
+    Raises BoardError and RequestError.
+    """
+    staged = method.host_directory
+    if staged is None:
+        board_files.make_directory(board, method.directory)
     kernel, tree, contents = "", dict[str, bytes](), []
     files: dict[str, str] = {}
     for kind, value in applied.boot_files.items():
         path = file_for(name, value)
         if path.startswith(ON_BOARD):
+            if staged is not None:
+                raise RequestError(
+                    f"knob {kind}: {board.name} loads it by TFTP: name a file of this machine"
+                )
             on_board = path.removeprefix(ON_BOARD)
             if not board_files.exists(board, on_board):
                 raise RequestError(f"knob {kind}: {board.name} has no file {on_board}")
         else:
             data = _read(kind, path, sums)
-            on_board = f"{method.directory}/{sums[path][:16]}-{kind}"
-            _upload(board, kind, data, on_board)
+            file = f"{sums[path][:16]}-{kind}"
+            if staged is None:
+                on_board = f"{method.directory}/{file}"
+                _upload(board, kind, data, on_board)
+            else:
+                on_board = stage(staged, file, data)
             contents.append(sums[path])
             kernel = kernel_release(data) if kind == KERNEL else kernel
             tree = identity(data) if kind == DTB else tree
