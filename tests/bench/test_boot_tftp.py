@@ -48,16 +48,17 @@ def test_u_boot_loads_a_kernel_of_the_study_by_tftp_and_nothing_is_left(
     plug = QemuOnTheBench(qemu_command(tmp_path, made, more), tmp_path / "console", line)
     commands = ", ".join(f'"{command}"' for command in COMMANDS)
     boot = f"{{method: u-boot, kernel: Image, tftp: {directory}, commands: [{commands}]}}"
-    knobs = {"kernel": str(kernel), "initrd": str(initrd), "cmdline:skew_tick": "1"}  # fmt: skip
+    knobs = {"kernel": str(kernel), "initrd": str(initrd), "cmdline:panic": "no"}
+    other = {"cmdline:skew_tick": "1"}
     with strip(plug) as power:
         path = boot_environment(tmp_path, power, line, boot)
         result, output = carry_out(
             tmp_path / "study",
-            boot_plan([Variant("new", knobs)]),
+            boot_plan([Variant("new", knobs), Variant("other", knobs | other)]),
             lambda name, _: labgrid_board(name, path, options=OPTIONS),
         )
     assert not result.lost, output
-    manifest = read_manifest(tmp_path / "study/runs/board7/idle/new/0001")
+    manifest = read_manifest(tmp_path / "study/runs/board7/idle/other/0001")
     facts = {fact.name: fact.value for fact in manifest.facts}
     assert facts["preemption"] == "rt"
     words = facts["kernel_command_line"]

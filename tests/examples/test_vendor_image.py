@@ -20,6 +20,7 @@ def result_of(*names: str, back: dict[str, float] | None = FULL, answer: str = "
     """Return a search's document."""
     return {
         "answer": answer,
+        "differences": [{"difference": name, "first": None, "second": None} for name in names],
         "culprits": [{"difference": name, "share": FULL} for name in names],
         "confirmation": {"first_with_second": FULL, "second_with_first": back, "runs": 12},
         "runs": [{}] * 50,
