@@ -6,17 +6,22 @@ from pathlib import Path
 
 import pytest
 from bench_boards import QemuOnTheBench
-from bench_boot import boot_environment, boot_plan, carry_out
+from bench_boot import boot_environment, boot_plan
 from bench_line import SerialLine
 from bench_supplies import strip
 from bench_u_boot import RT, disk, initrd_for, qemu_command, why_no_u_boot
 
 from whylate.boards.board import notify_nobody
+from whylate.boards.boot.read_back import running
 from whylate.boards.labgrid.board import BenchOptions
 from whylate.boards.labgrid.open import labgrid_board
+from whylate.boards.ready import boot as boot_own
+from whylate.boards.ready import held
 from whylate.lab.image import build
-from whylate.recording.reader import read_manifest
+from whylate.recording.plan import RunPlan
+from whylate.run.knobs.apply import apply_knobs
 from whylate.study.model import Variant
+from whylate.study.restore.boots import Boots
 
 WHY_NOT = why_no_u_boot()
 pytestmark = [pytest.mark.qemu, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
@@ -32,7 +37,7 @@ COMMANDS = (
 )
 
 
-def test_u_boot_loads_a_kernel_of_the_study_by_tftp_and_nothing_is_left(
+def test_u_boot_loads_a_kernel_of_the_study_by_tftp(
     tmp_path: Path, line: SerialLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
@@ -48,20 +53,17 @@ def test_u_boot_loads_a_kernel_of_the_study_by_tftp_and_nothing_is_left(
     plug = QemuOnTheBench(qemu_command(tmp_path, made, more), tmp_path / "console", line)
     commands = ", ".join(f'"{command}"' for command in COMMANDS)
     boot = f"{{method: u-boot, kernel: Image, tftp: {directory}, commands: [{commands}]}}"
-    knobs = {"kernel": str(kernel), "initrd": str(initrd), "cmdline:panic": "no"}
-    other = {"cmdline:skew_tick": "1"}
+    knobs = {"kernel": str(kernel), "initrd": str(initrd), "cmdline:skew_tick": "1"}
+    plan = boot_plan([Variant("own"), Variant("new", knobs)])
     with strip(plug) as power:
         path = boot_environment(tmp_path, power, line, boot)
-        result, output = carry_out(
-            tmp_path / "study",
-            boot_plan([Variant("new", knobs), Variant("other", knobs | other)]),
-            lambda name, _: labgrid_board(name, path, options=OPTIONS),
-        )
-    assert not result.lost, output
-    manifest = read_manifest(tmp_path / "study/runs/board7/idle/other/0001")
-    facts = {fact.name: fact.value for fact in manifest.facts}
-    assert facts["preemption"] == "rt"
-    words = facts["kernel_command_line"]
-    assert isinstance(words, list)
-    assert "skew_tick=1" in words
-    assert list(directory.iterdir()) == []
+        board = labgrid_board("board7", path, options=OPTIONS)
+        boots = Boots(tmp_path, plan)
+        applied = apply_knobs(RunPlan(workload=plan.workload), knobs)
+        with held(board, notify_nobody):
+            # Its own first, from the disk: then it takes commands.
+            boots.boot("board7", applied, boot_own)(board, notify_nobody)
+            now = running(board)
+    assert "PREEMPT_RT" in now.version
+    assert "skew_tick=1" in now.words
+    assert len(list((directory / "whylate/board7").iterdir())) == 2
