@@ -58,17 +58,6 @@ def card(directory: Path, size: int, backing: Path | None = None) -> Iterator[Ca
         made.remove()
 
 
-@contextmanager
-def small_file_system(directory: Path, size: int) -> Iterator[Path]:
-    """A directory that holds no more than so many bytes."""
-    directory.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "bench", directory], check=True)
-    try:
-        yield directory
-    finally:
-        subprocess.run(["umount", directory], check=True)
-
-
 def can_loop() -> bool:
     """Whether this machine lets us have loop devices."""
     if os.geteuid() != 0:

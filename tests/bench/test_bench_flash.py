@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 from bench_boards import shell_board
-from bench_card import MIB, Card, can_loop, card, small_file_system
+from bench_card import MIB, Card, can_loop, card
 from bench_files import POWER, SERIAL, environment, power_port, serial_port, target
 from bench_line import SerialLine
 from bench_supplies import Strip, strip
 
+from small_disk import small_disk
 from whylate.boards import flash as flashing
 from whylate.boards.board import BoardError, notify_nobody
 from whylate.boards.flash import flash
@@ -243,7 +244,7 @@ def test_a_card_that_fails_while_it_is_written_is_said_to_be_unusable(
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
     (tmp_path / "image").write_bytes(content)
     with (
-        small_file_system(tmp_path / "small", 4 * MIB) as small,
+        small_disk(tmp_path / "small", 4 * MIB) as small,
         card(tmp_path, 16 * MIB, small / "card") as medium,
         strip(shell_board(line)) as power,
     ):

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from bisect_roots import write_root
+from small_disk import small_disk
 from two_variants import VALUES, bisect, plan_of, write_plan
 from whylate.bisect.settings.journal import read_bisection
 from whylate.bisect.settings.provision import KnobProvisioner
@@ -82,17 +81,6 @@ def test_hybrids_in_which_the_board_hangs_are_untestable_with_their_console(
     assert not result.lost
 
 
-@contextmanager
-def small_disk(directory: Path, size: str) -> Iterator[Path]:
-    """A directory that holds no more than this."""
-    directory.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "test", directory], check=True)
-    try:
-        yield directory
-    finally:
-        subprocess.run(["umount", directory], check=True)
-
-
 def whylate(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "whylate", *words],
@@ -103,7 +91,7 @@ def whylate(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 def test_a_full_disk_is_a_line_and_the_bisection_is_resumed_with_more_room(tmp_path: Path) -> None:
     plan = write_plan(tmp_path, ["local"], [CULPRIT])
-    with small_disk(tmp_path / "small", "300k") as small:
+    with small_disk(tmp_path / "small", 300 << 10) as small:
         output = small / "b"
         words = ("bisect", "settings", str(plan), "--statistic", "CPU time", "-o", str(output))
         done = whylate(*words)
@@ -135,7 +123,7 @@ def test_hybrids_for_which_there_is_no_room_are_a_line(tmp_path: Path) -> None:
     ]
     plan = tmp_path / "plan.toml"
     plan.write_text("[cmd]\ncommand = ['true']\nrounds = 1\n")
-    with small_disk(tmp_path / "small", "8m") as small:
+    with small_disk(tmp_path / "small", 8 << 20) as small:
         output = str(small / "b")
         done = whylate(
             "bisect", "images", *map(str, sides), str(plan), "-o", output, "--apply", "true",
