@@ -3,8 +3,9 @@
     python bench/removed_faults.py DIRECTORY
 
 Measures the virtual board pc in virtual time, 4 s each: without a fault, with each, with two
-together. What is in DIRECTORY already is not measured again. Prints the table of
-docs/how-to/predict-without.md. It takes about 20 s a run.
+together; in GROUPS with four seeds, of which two have another interval. What is predicted from a
+run of a group is held against a run with another seed. What is in DIRECTORY already is not measured
+again. Prints the table of docs/how-to/predict-without.md. It takes about 20 s a run.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from whylate.causes.counterfactual import UnknownCauseError
 from whylate.predict.without import QUANTILES, predict_without
 from whylate.recording.reader import open_recording
 from whylate.stats.run.ordered import merge_ordered, sort_series
@@ -66,13 +70,77 @@ CASES: tuple[tuple[str, str, float | None, str], ...] = (
     ("irqs-150", "irqs_off", 2, "irqs-75"),
 )
 
+#: Of each group: its faults by name, and which come together.
+GROUP_FAULTS: dict[str, str] = {
+    "bulk": "bulk-lock size_us=300",
+    "irqs": "irqs-off size_us=120 period_us=9000",
+    "task": "rt-task size_us=250 period_us=11000",
+    "preempt": "preempt-off size_us=150",
+    "irq": "slow-irq size_us=80",
+    "softirq": "softirq-storm size_us=200",
+}
+PAIRS = (("bulk", "irq"), ("irqs", "softirq"), ("task", "preempt"))
 
-def measure(directory: Path, seed: int, faults: tuple[str, ...]) -> None:
+
+@dataclass(frozen=True)
+class Group:
+    """Recordings with one seed. other: the seed of those that are held against them."""
+
+    seed: int
+    other: int
+    interval: str = "250us"
+
+    def name(self, faults: tuple[str, ...], seed: int) -> str:
+        """Return the recording's name."""
+        return f"{'+'.join(faults) or 'none'}-seed{seed}"
+
+
+GROUPS = (Group(3, 4), Group(4, 3), Group(5, 6, "500us"), Group(6, 5, "500us"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A forecast: from which recording, without which causes, and where what remains is."""
+
+    recording: str
+    faults: tuple[str, ...]
+    causes: tuple[str, ...]
+    speed: float | None
+    remains: str
+
+
+def cases() -> Iterator[Case]:
+    """Yield each forecast."""
+    for name, cause, speed, remains in CASES:
+        yield Case(name, RUNS[name][1], (cause,), speed, remains)
+    for group in GROUPS:
+        for faults in [*((name,) for name in GROUP_FAULTS), *PAIRS]:
+            removals = [faults] if len(faults) == 1 else [faults, faults[:1], faults[1:]]
+            for removed in removals:
+                kept = tuple(name for name in faults if name not in removed)
+                yield Case(
+                    group.name(faults, group.seed),
+                    tuple(GROUP_FAULTS[name] for name in faults),
+                    tuple(GROUP_FAULTS[name].split()[0].replace("-", "_") for name in removed),
+                    None,
+                    group.name(kept, group.other),
+                )
+
+
+def measure_groups(place: Path) -> None:
+    """Make the recordings of all groups that are not there yet."""
+    for group in GROUPS:
+        for faults in [(), *((name,) for name in GROUP_FAULTS), *PAIRS]:
+            injected = tuple(f"{GROUP_FAULTS[name]} seed={group.seed}" for name in faults)
+            measure(place / group.name(faults, group.seed), group.seed, injected, group.interval)
+
+
+def measure(directory: Path, seed: int, faults: tuple[str, ...], interval: str = "250us") -> None:
     """Make a recording that is not there yet."""
     if directory.exists():
         return
     arguments = [
-        "measure", "pc", "--virtual-time", "--smp", "1", "--for", "4s", "--interval", "250us",
+        "measure", "pc", "--virtual-time", "--smp", "1", "--for", "4s", "--interval", interval,
         "--threshold", "30us", "--seed", str(seed), "-o", str(directory),
     ]  # fmt: skip
     for fault in faults:
@@ -93,20 +161,28 @@ def main(place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     for name, (seed, faults) in RUNS.items():
         measure(place / name, seed, faults)
+    measure_groups(place)
     held = made = 0
     print("| faults | without | | recorded | predicted | measured |\n|---|---|---|---|---|---|")
-    for name, cause, speed, remains in CASES:
-        forecast = predict_without(open_recording(place / name), [cause], speed)
-        measured = measured_ns(place / remains)
+    for case in cases():
+        try:
+            forecast = predict_without(
+                open_recording(place / case.recording), case.causes, case.speed
+            )
+        except UnknownCauseError as error:
+            print(f"| {', '.join(case.faults)} | {', '.join(case.causes)} | no forecast: {error} |")
+            continue
+        measured = measured_ns(place / case.remains)
         for figure in forecast.quantiles:
             low, high = figure.low_ns or 0, figure.high_ns or math.inf
             holds = low <= measured[figure.name] <= high
             held, made = held + holds, made + 1
-            how = cause if speed is None else f"{cause} at speed {speed:g}"
+            how = ", ".join(case.causes)
+            how += "" if case.speed is None else f" at speed {case.speed:g}"
             limits = f"{low / 1e3:.2f} … {high / 1e3:.2f}"
             missed = "" if holds else " (outside)"
             print(
-                f"| {', '.join(RUNS[name][1])} | {how} | {figure.name} | "
+                f"| {', '.join(case.faults)} | {how} | {figure.name} | "
                 f"{figure.recorded_ns / 1e3:.2f} | {limits} | "
                 f"{measured[figure.name] / 1e3:.2f}{missed} |"
             )
