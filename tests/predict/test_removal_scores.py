@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from whylate.causes.window.piece import Cause
 from whylate.cli import whylate
-from whylate.predict.workloads.wakeup import condition_of, plan_without
 from whylate.predict.forecast import Forecast
 from whylate.predict.store import NAME, keep_forecasts, read_forecasts
+from whylate.predict.workloads.wakeup import condition_of, plan_without
 from whylate.recording.plan import FaultPlan, LoadPlan, RunPlan, Setting
 from whylate.recording.reader import Recording, open_recording
 from whylate.study.experiment.forecasts import (

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from whylate.predict.workloads.wakeup import condition_of
 from whylate.predict.forecast import LEVEL, Forecast
 from whylate.predict.removal import AXIS, SERIES, measured_quantiles
 from whylate.predict.store import NAME, read_forecasts
 from whylate.predict.workloads import read_sweeps
+from whylate.predict.workloads.wakeup import condition_of
 from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.finish import MANIFEST
 from whylate.recording.reader import Recording, open_recording

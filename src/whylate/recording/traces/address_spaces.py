@@ -108,7 +108,7 @@ class _Follower:
         self.last_ns = 0
 
     def feed(self, line: bytes) -> None:
-        """Follow a line; what is another event is passed over."""
+        """Follow a line; other events are ignored."""
         if b"sched_switch" not in line and b"tlb_flush" not in line:
             return
         match = self._layout.line.match(line)
