@@ -20,8 +20,13 @@ from pathlib import Path
 from whylate.causes.counterfactual import UnknownCauseError
 from whylate.predict.without import QUANTILES, predict_without
 from whylate.recording.reader import open_recording
+from whylate.stats.run.cpu_series import observed_s
+from whylate.stats.run.episodes import episode_starts
 from whylate.stats.run.ordered import merge_ordered, sort_series
 
+#: Above it episodes are counted.
+ABOVE_NS = 50_000
+RATE = "episodes above 50 µs"
 #: A recording: its seed and its faults.
 RUNS: dict[str, tuple[int, tuple[str, ...]]] = {
     "none": (1, ()),
@@ -156,6 +161,69 @@ def measured_ns(directory: Path) -> dict[str, int]:
     return {name: ordered.at_least(math.ceil(q * ordered.n) - 1) for name, q in QUANTILES.items()}
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """A figure without causes: recorded with them, predicted, measured. holds None: no limits."""
+
+    case: Case
+    figure: str
+    recorded: float
+    low: float
+    high: float
+    measured: float
+    holds: bool | None
+
+
+def outcomes(place: Path) -> Iterator[Outcome]:
+    """Yield each figure of each case whose two recordings are there."""
+    for case in cases():
+        if not all(
+            (place / name / "manifest.json").exists() for name in (case.recording, case.remains)
+        ):
+            continue
+        recording = open_recording(place / case.recording)
+        try:
+            forecast = predict_without(recording, case.causes, case.speed, ABOVE_NS)
+        except UnknownCauseError:
+            for figure in (*QUANTILES, RATE):
+                yield Outcome(case, figure, 0, 0, math.inf, 0, None)
+            continue
+        measured = measured_ns(place / case.remains)
+        for quantile in forecast.quantiles:
+            limits = quantile.low_ns, quantile.high_ns
+            yield _outcome(
+                case, quantile.name, quantile.recorded_ns, limits, measured[quantile.name]
+            )
+        rate = forecast.rate
+        yield _outcome(
+            case,
+            RATE,
+            rate.recorded / rate.seconds,
+            (rate.low_per_s, rate.high_per_s),
+            measured_rate(place / case.remains),
+        )
+
+
+def _outcome(
+    case: Case,
+    figure: str,
+    recorded: float,
+    limits: tuple[float | None, float | None],
+    measured: float,
+) -> Outcome:
+    low = 0.0 if limits[0] is None else limits[0]
+    high = math.inf if limits[1] is None else limits[1]
+    holds = None if limits == (None, None) else low <= measured <= high
+    return Outcome(case, figure, recorded, low, high, measured, holds)
+
+
+def measured_rate(directory: Path) -> float:
+    """Return the episodes above ABOVE_NS per second of a recording."""
+    series = open_recording(directory).samples
+    episodes = sum(starts.size for starts in episode_starts(series, ABOVE_NS))
+    return episodes / observed_s(series)
+
+
 def main(place: Path) -> None:
     """Measure what lacks, and print a row for each forecast."""
     place.mkdir(parents=True, exist_ok=True)
@@ -164,28 +232,19 @@ def main(place: Path) -> None:
     measure_groups(place)
     held = made = 0
     print("| faults | without | | recorded | predicted | measured |\n|---|---|---|---|---|---|")
-    for case in cases():
-        try:
-            forecast = predict_without(
-                open_recording(place / case.recording), case.causes, case.speed
-            )
-        except UnknownCauseError as error:
-            print(f"| {', '.join(case.faults)} | {', '.join(case.causes)} | no forecast: {error} |")
+    for outcome in outcomes(place):
+        if outcome.holds is None:
             continue
-        measured = measured_ns(place / case.remains)
-        for figure in forecast.quantiles:
-            low, high = figure.low_ns or 0, figure.high_ns or math.inf
-            holds = low <= measured[figure.name] <= high
-            held, made = held + holds, made + 1
-            how = ", ".join(case.causes)
-            how += "" if case.speed is None else f" at speed {case.speed:g}"
-            limits = f"{low / 1e3:.2f} … {high / 1e3:.2f}"
-            missed = "" if holds else " (outside)"
-            print(
-                f"| {', '.join(case.faults)} | {how} | {figure.name} | "
-                f"{figure.recorded_ns / 1e3:.2f} | {limits} | "
-                f"{measured[figure.name] / 1e3:.2f}{missed} |"
-            )
+        held, made = held + outcome.holds, made + 1
+        unit = 1.0 if outcome.figure == RATE else 1e3
+        how = ", ".join(outcome.case.causes)
+        how += "" if outcome.case.speed is None else f" at speed {outcome.case.speed:g}"
+        limits = f"{outcome.low / unit:.2f} … {outcome.high / unit:.2f}"
+        missed = "" if outcome.holds else " (outside)"
+        print(
+            f"| {', '.join(outcome.case.faults)} | {how} | {outcome.figure} | "
+            f"{outcome.recorded / unit:.2f} | {limits} | {outcome.measured / unit:.2f}{missed} |"
+        )
     print(f"\n{held} of {made} measured figures lie in their intervals")
 
 
