@@ -3,9 +3,10 @@
     python bench/removed_faults.py DIRECTORY
 
 Measures the virtual board pc in virtual time, 4 s each: without a fault, with each, with two
-together; in GROUPS with four seeds, of which two have another interval. What is predicted from a
-run of a group is held against a run with another seed. What is in DIRECTORY already is not measured
-again. Prints the table of docs/how-to/predict-without.md. It takes about 20 s a run.
+together; in GROUPS with six seeds, of which two have another interval and two another board. What
+is predicted from a run of a group is held against a run with another seed. What is in DIRECTORY
+already is not measured again. Prints the table of docs/how-to/predict-without.md. It takes about
+20 s a run.
 """
 
 from __future__ import annotations
@@ -94,13 +95,29 @@ class Group:
     seed: int
     other: int
     interval: str = "250us"
+    board: str = "pc"
+    faults: tuple[str, ...] = tuple(GROUP_FAULTS)
+
+    @property
+    def injected(self) -> list[tuple[str, ...]]:
+        """Which faults come together in a recording."""
+        pairs = [pair for pair in PAIRS if set(pair) <= set(self.faults)]
+        return [*((name,) for name in self.faults), *pairs]
 
     def name(self, faults: tuple[str, ...], seed: int) -> str:
         """Return the recording's name."""
         return f"{'+'.join(faults) or 'none'}-seed{seed}"
 
 
-GROUPS = (Group(3, 4), Group(4, 3), Group(5, 6, "500us"), Group(6, 5, "500us"))
+_ARM_FAULTS = ("irqs", "preempt", "softirq")
+GROUPS = (
+    Group(3, 4),
+    Group(4, 3),
+    Group(5, 6, "500us"),
+    Group(6, 5, "500us"),
+    Group(7, 8, board="virt-arm64", faults=_ARM_FAULTS),
+    Group(8, 7, board="virt-arm64", faults=_ARM_FAULTS),
+)
 
 
 @dataclass(frozen=True)
@@ -119,7 +136,7 @@ def cases() -> Iterator[Case]:
     for name, cause, speed, remains in CASES:
         yield Case(name, RUNS[name][1], (cause,), speed, remains)
     for group in GROUPS:
-        for faults in [*((name,) for name in GROUP_FAULTS), *PAIRS]:
+        for faults in group.injected:
             removals = [faults] if len(faults) == 1 else [faults, faults[:1], faults[1:]]
             for removed in removals:
                 kept = tuple(name for name in faults if name not in removed)
@@ -135,17 +152,20 @@ def cases() -> Iterator[Case]:
 def measure_groups(place: Path) -> None:
     """Make the recordings of all groups that are not there yet."""
     for group in GROUPS:
-        for faults in [(), *((name,) for name in GROUP_FAULTS), *PAIRS]:
+        for faults in [(), *group.injected]:
             injected = tuple(f"{GROUP_FAULTS[name]} seed={group.seed}" for name in faults)
-            measure(place / group.name(faults, group.seed), group.seed, injected, group.interval)
+            measure(place / group.name(faults, group.seed), group.seed, injected, group)
 
 
-def measure(directory: Path, seed: int, faults: tuple[str, ...], interval: str = "250us") -> None:
+def measure(
+    directory: Path, seed: int, faults: tuple[str, ...], group: Group | None = None
+) -> None:
     """Make a recording that is not there yet."""
+    board, interval = ("pc", "250us") if group is None else (group.board, group.interval)
     if directory.exists():
         return
     arguments = [
-        "measure", "pc", "--virtual-time", "--smp", "1", "--for", "4s", "--interval", interval,
+        "measure", board, "--virtual-time", "--smp", "1", "--for", "4s", "--interval", interval,
         "--threshold", "30us", "--seed", str(seed), "-o", str(directory),
     ]  # fmt: skip
     for fault in faults:
