@@ -89,7 +89,7 @@ def test_more_ids_and_generations_flush_less() -> None:
 def test_a_flush_without_a_switch_is_of_a_new_program_in_the_same_process() -> None:
     lines = [switch(1, 1, 2), flush(2, 1, -1), flush(3, 2, -1), switch(4, 2, 1), flush(5, 2, 0)]
     spaces = read(b"".join(lines))
-    assert spaces.trace.mm.tolist() == [0, 1, 2]
+    assert spaces.mm.tolist() == [0, 1, 2]
     assert (spaces.flushed, spaces.threads, spaces.spaces) == (2, 2, 3)
 
 
@@ -99,12 +99,12 @@ def test_threads_of_one_process_and_of_the_kernel_have_no_address_space_of_their
         switch(5, 2, 1), flush(6, 2, 0),
     ])  # fmt: skip
     spaces = read(threads)
-    assert spaces.trace.mm.tolist() == [0, 1]
+    assert spaces.mm.tolist() == [0, 1]
     assert spaces.threads == 4
     # A kernel without tlb_flush: by the threads' names.
     without = read(b"".join(line + b"\n" for line in threads.splitlines() if b"sched" in line))
     assert without.flushed is None
-    assert without.trace.mm.tolist() == [0, 0, 1]
+    assert without.mm.tolist() == [0, 0, 1]
     answer = predict_flushes("t", without, [8], ["generations"])
     assert answer.check is None
     assert any("without tlb_flush" in text for text in answer.supposes)
@@ -112,8 +112,7 @@ def test_threads_of_one_process_and_of_the_kernel_have_no_address_space_of_their
 
 def test_changes_of_translations_are_rows_that_are_no_switch() -> None:
     spaces = read(switch(1, 1, 2) + flush(2, 1, -1) + flush(3, 2, 5, reason=3))
-    assert spaces.trace.changed is not None
-    assert spaces.trace.changed.tolist() == [False, True]
+    assert spaces.changed.tolist() == [False, True]
     assert spaces.reasons == {"task switch": 1, "local mm shootdown": 1}
 
 

@@ -98,19 +98,20 @@ def predict_flushes(
     name: str, spaces: SpaceTrace, ids: Sequence[int], policies: Sequence[Policy]
 ) -> AddressIds:
     """Simulate policies with numbers of ids; name: of the trace."""
-    real = _simulated(spaces.trace, "in-turn", X86_IDS)
+    trace = Trace(spaces.time_ns, spaces.cpu, spaces.mm, spaces.changed)
+    real = _simulated(trace, "in-turn", X86_IDS)
     made, refused = [], []
     for policy in policies:
         for number in ids:
             try:
-                made.append(_simulated(spaces.trace, policy, number))
+                made.append(_simulated(trace, policy, number))
             except ValueError as error:
                 refused.append(Unsimulated(policy, number, str(error)))
     return AddressIds(
         trace=name,
         seconds=spaces.seconds,
         threads=spaces.threads,
-        switches=sum(1 for _ in spaces.trace.switches()),
+        switches=sum(1 for _ in trace.switches()),
         spaces=spaces.spaces,
         reasons=spaces.reasons,
         check=None if spaces.flushed is None else _check(spaces.flushed, real),

@@ -20,12 +20,12 @@ from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.traces.fields import SWITCH, SWITCH_SHORT
 from whylate.recording.traces.layouts import Layout, layout_of
 from whylate.recording.traces.lines import Lines
-from whylate.stats.address_ids import Trace
 
 #: Events of a trace, and processes in it: what is larger takes memory that no figure needs.
 MOST_EVENTS = 20_000_000
@@ -51,12 +51,17 @@ _OF_KERNEL = re.compile(
 class SpaceTrace:
     """Switches between address spaces, and what the kernel did at them.
 
-    trace: also with the changes of translations. flushed: how many switches flushed; None: the
-    kernel does not report it. reasons: flushes by reason. threads: switches of threads. spaces:
-    address spaces. unread: lines of these two events that were not understood.
+    time_ns, cpu, mm: int64, shape (rows,), in the order of the trace; mm: the address space's
+    number. changed: bool, the row is no switch, but a change of the address space's translations by
+    a thread on that CPU. flushed: how many switches flushed; None: the kernel does not report it.
+    reasons: flushes by reason. threads: switches of threads. spaces: address spaces. unread: lines
+    of these two events that were not understood.
     """
 
-    trace: Trace
+    time_ns: NDArray[np.int64]
+    cpu: NDArray[np.int64]
+    mm: NDArray[np.int64]
+    changed: NDArray[np.bool_]
     flushed: int | None
     reasons: dict[str, int]
     threads: int
@@ -82,11 +87,6 @@ class _Columns:
         self.cpu.append(cpu)
         self.mm.append(mm)
         self.changed.append(changed)
-
-    def trace(self) -> Trace:
-        """Return the rows as arrays."""
-        time_ns, cpu, mm = (np.array(each, np.int64) for each in (self.time_ns, self.cpu, self.mm))
-        return Trace(time_ns, cpu, mm, np.array(self.changed, bool))
 
 
 class _Follower:
@@ -183,13 +183,16 @@ class _Follower:
                 "the trace has no sched_switch: record the events sched:sched_switch and "
                 "tlb:tlb_flush"
             )
-        trace = columns.trace()
+        mm = np.array(columns.mm, np.int64)
         return SpaceTrace(
-            trace,
+            np.array(columns.time_ns, np.int64),
+            np.array(columns.cpu, np.int64),
+            mm,
+            np.array(columns.changed, bool),
             self.flushed if self.seen_on_switch else None,
             dict(self.reasons),
             self.threads,
-            len(np.unique(trace.mm)),
+            len(np.unique(mm)),
             (self.last_ns - (self.first_ns or 0)) / 1e9,
             self.unread,
         )

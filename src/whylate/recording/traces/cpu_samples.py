@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.traces.lines import Lines
-from whylate.stats.arrays import Bools, Int64s
 from whylate.text import shown
 
 #: More samples, and more threads or paths, than anybody looks at.
@@ -42,9 +42,9 @@ class CpuSamples:
     that have no frame. unread: lines that were not understood.
     """
 
-    time_ns: Int64s
-    cpu: Int64s
-    inside: Bools
+    time_ns: NDArray[np.int64]
+    cpu: NDArray[np.int64]
+    inside: NDArray[np.bool_]
     by_thread: dict[str, int]
     by_path: dict[Path, int]
     without_path: int
