@@ -82,6 +82,8 @@ def test_damaged_text_is_refused_or_counted(monkeypatch: pytest.MonkeyPatch) -> 
     head = b"a 1 [000] 1.000001: cpu-clock: \n"
     samples = read(head + b"\t  7f [unknown] ([unknown])\n\n" + head + b"what is this\n\n" + head)
     assert (len(samples.cpu), samples.without_path, samples.unread) == (3, 2, 1)
+    # A time that no clock has.
+    assert read(head + head.replace(b" 1.0", b" 9999999999.0")).unread == 1
     monkeypatch.setattr(cpu_samples, "MOST_SAMPLES", 1)
     with pytest.raises(RecordingError, match="shorter part"):
         read(head + b"\n" + head)

@@ -119,6 +119,8 @@ def test_changes_of_translations_are_rows_that_are_no_switch() -> None:
 def test_a_damaged_line_is_counted_and_a_trace_without_switches_is_refused() -> None:
     good = switch(1, 1, 2) + flush(2, 1, -1)
     assert read(good + flush(3, 2, 0, reason=77) + b"tlb_flush\n" + good[:60] + b"\n").unread == 3
+    # A time that no clock has.
+    assert read(good + switch(3, 2, 1).replace(b" 1.0", b" 9999999999.0")).unread == 1
     with pytest.raises(RecordingError, match="no sched_switch"):
         read(flush(3, 2, 5, reason=3).replace(b"tlb_flush", b"other"))
     with pytest.raises(RecordingError, match="not a known trace"):
