@@ -1,11 +1,17 @@
 """How often do the intervals of forecasts hold, and what do two published machines share?
 
-`python bench/calibrate_forecasts.py [--each 20] [--csv tests/compare/published/hpet_aim7.csv]`
+`python bench/calibrate_forecasts.py [--each 20] [--csv tests/compare/published/hpet_aim7.csv]
+[--removed DIR] [--sweeps DIR]...`
 
 Sweeps are drawn from a law, with log-normal noise in each number of threads. Both models of scaling
 are fitted to up to 8 or 12 threads, and asked for twice and four times as many; a forecast is held
 against a measurement with the same noise. The published rows are of two machines whose readers of
 one timer either read it each or shared readings: the network of the first predicts the second.
+
+Forecasts from recordings are counted apart from simulated ones. --removed: recordings that
+bench/removed_faults.py made; what is left without a fault is predicted, and held against a run
+without it. --sweeps: recordings of benchmarks with a number that was swept; each number is
+predicted from all others.
 """
 
 from __future__ import annotations
@@ -19,8 +25,15 @@ from pathlib import Path
 
 import numpy as np
 
+from removed_faults import Outcome, outcomes
 from whylate.predict.forecast import Predict
 from whylate.predict.laws import expect_by_law, expect_by_network
+from whylate.predict.score import find_recordings
+from whylate.predict.sweep import Sweep
+from whylate.predict.workloads import read_sweeps, reads_one_device
+from whylate.recording.errors import RecordingError
+from whylate.recording.reader import open_recording
+from whylate.stats.limits import binomial_limits
 from whylate.stats.scaling.coherence import SharedRow, coherent_throughput, leave_one_out
 from whylate.stats.scaling.universal import universal_throughput
 
@@ -126,14 +139,97 @@ def _satisfies(machines: list[SharedRow], term: float) -> bool:
     )
 
 
+def print_removed(place: Path) -> tuple[int, int]:
+    """Print how forecasts without faults did; return how many were made and how many held."""
+    tallies: dict[tuple[str, str], Tally] = {}
+    for outcome in outcomes(place):
+        tally = tallies.setdefault((_kind(outcome), outcome.figure), Tally())
+        if outcome.holds is None:
+            tally.refused += 1
+            continue
+        tally.made += 1
+        tally.held += outcome.holds
+    return _print_tallies("removed", "figure", tallies)
+
+
+def _kind(outcome: Outcome) -> str:
+    if outcome.case.speed is not None:
+        return "made faster"
+    faults, causes = len(outcome.case.faults), len(outcome.case.causes)
+    return {(1, 1): "the only fault", (2, 2): "both faults"}.get((faults, causes), "one of two")
+
+
+def print_sweeps(places: list[Path]) -> tuple[int, int]:
+    """Print how each number of a sweep is predicted from all others, by board and model."""
+    tallies: dict[tuple[str, str], Tally] = {}
+    for path in (path for place in places for path in find_recordings(place)):
+        try:
+            recording = open_recording(path)
+            sweeps = read_sweeps(recording)
+        except RecordingError:
+            continue
+        for sweep in sweeps:
+            for model, predict in _models(sweep, network=reads_one_device(recording)).items():
+                tally = tallies.setdefault(
+                    (f"{recording.manifest.board}: {sweep.name}", model), Tally()
+                )
+                _leave_out(sweep, predict, tally)
+    return _print_tallies("sweep", "model", tallies)
+
+
+def _models(sweep: Sweep, *, network: bool) -> dict[str, Predict]:
+    spread = sweep.sampling_sd
+    models: dict[str, Predict] = {
+        "scaling": lambda counts, values, at: expect_by_law(counts, values, at, spread)
+    }
+    if network:
+        models["clock"] = lambda counts, values, at: expect_by_network(counts, values, at, spread)
+    return models
+
+
+def _leave_out(sweep: Sweep, predict: Predict, tally: Tally) -> None:
+    for place, measured in zip(sweep.counts, sweep.values, strict=True):
+        kept = [pair for pair in zip(sweep.counts, sweep.values, strict=True) if pair[0] != place]
+        try:
+            expected = predict(tuple(n for n, _ in kept), tuple(v for _, v in kept), place)
+        except ValueError:
+            tally.refused += 1
+            continue
+        tally.made += 1
+        tally.held += expected.low <= measured <= expected.high
+        tally.worst = max(tally.worst, measured / expected.value, expected.value / measured)
+
+
+def _print_tallies(
+    name: str, column: str, tallies: dict[tuple[str, str], Tally]
+) -> tuple[int, int]:
+    print(f"| {name} | {column} | forecasts | held | refused |\n|---|---|---|---|---|")
+    for (what, which), tally in tallies.items():
+        share = f"{tally.held} ({tally.held / max(1, tally.made):.0%})"
+        print(f"| {what} | {which} | {tally.made} | {share} | {tally.refused} |")
+    return (
+        sum(tally.made for tally in tallies.values()),
+        sum(tally.held for tally in tallies.values()),
+    )
+
+
 def main() -> None:
-    """Print both."""
+    """Print all that was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--each", type=int, default=20, help="sweeps of a kind")
+    parser.add_argument("--each", type=int, default=20, help="sweeps of a kind; 0: none")
     parser.add_argument("--csv", type=Path, default=Path("tests/compare/published/hpet_aim7.csv"))
+    parser.add_argument("--removed", type=Path, help="recordings of removed_faults.py")
+    parser.add_argument("--sweeps", type=Path, action="append", default=[])
     options = parser.parse_args()
-    print_published(options.csv)
-    print_simulated(options.each)
+    if options.each:
+        print_published(options.csv)
+        print_simulated(options.each)
+    counts = [print_removed(options.removed)] if options.removed else []
+    counts += [print_sweeps(options.sweeps)] if options.sweeps else []
+    made, held = sum(made for made, _ in counts), sum(held for _, held in counts)
+    if made:
+        low, high = binomial_limits(held, made, 0.95)
+        print(f"{held} of {made} from recordings held, {held / made:.1%} [{low:.1%}, {high:.1%}]")
 
 
 if __name__ == "__main__":

@@ -22,12 +22,14 @@ import fuzz_plans  # noqa: E402
 import fuzz_probe  # noqa: E402
 import fuzz_recordings  # noqa: E402
 import fuzz_sides  # noqa: E402
+import fuzz_switches  # noqa: E402
 import fuzz_traces  # noqa: E402
 
 FUZZERS: dict[str, Callable[[int, float], fuzz_case.Result]] = {
     "frames": fuzz_frames.run,
     "recordings": fuzz_recordings.run,
     "imports": fuzz_imports.run,
+    "switches": fuzz_switches.run,
     "traces": fuzz_traces.run,
     "plans": fuzz_plans.run,
     "sides": fuzz_sides.run,
@@ -37,6 +39,7 @@ FUZZERS: dict[str, Callable[[int, float], fuzz_case.Result]] = {
 #: Fuzzers of which a single case can be run again.
 BY_CASE: dict[str, Callable[[int, float, int], fuzz_case.Result]] = {
     "imports": fuzz_imports.run,
+    "switches": fuzz_switches.run,
     "traces": fuzz_traces.run,
     "plans": fuzz_plans.run,
     "sides": fuzz_sides.run,

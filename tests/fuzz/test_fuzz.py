@@ -13,6 +13,7 @@ import fuzz_plans
 import fuzz_probe
 import fuzz_recordings
 import fuzz_sides
+import fuzz_switches
 import fuzz_traces
 import pytest
 import seeds
@@ -43,6 +44,10 @@ def test_a_damaged_file_of_another_tool_is_read_or_refused() -> None:
 
 def test_a_damaged_trace_is_explained_or_refused() -> None:
     check(fuzz_traces.run(1, SECONDS), 1)
+
+
+def test_a_damaged_trace_of_switches_is_simulated_or_refused() -> None:
+    check(fuzz_switches.run(1, SECONDS), 1)
 
 
 def test_a_case_is_made_again_by_its_seed(tmp_path: Path) -> None:

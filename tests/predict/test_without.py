@@ -151,13 +151,13 @@ def test_the_rate_is_that_of_what_remains() -> None:
 
 def test_the_verb_prints_the_forecast_and_what_it_supposes() -> None:
     done = CliRunner().invoke(
-        whylate, ["predict", "without", "[irqs_off]", str(RECORDED), "--over", "60us"]
+        whylate, ["predict", "without", "[irqs_off]", str(RECORDED), "--over", "60us", "--no-keep"]
     )
     assert done.exit_code == 0, done.output
     for part in ("p99.9", "another run, 95 %", "Above 60 µs: ", "max: of these very activations"):
         assert part in done.output
     as_json = CliRunner().invoke(
-        whylate, ["predict", "without", "[irqs_off]", str(RECORDED), "--json"]
+        whylate, ["predict", "without", "[irqs_off]", str(RECORDED), "--json", "--no-keep"]
     )
     document = json.loads(as_json.output)
     assert document["format"] == "whylate-without"

@@ -32,11 +32,11 @@ def ring(tasks: int, switches: int = 21_000) -> Trace:
 
 @pytest.mark.parametrize("tasks", [2, 4, 6])
 def test_a_ring_of_up_to_six_tasks_is_flushed_once_for_each(tasks: int) -> None:
-    assert simulate_in_turn(ring(tasks)) == Flushes(21_000, tasks)
+    assert simulate_in_turn(ring(tasks)) == Flushes(21_000, tasks, cold=tasks)
 
 
 def test_with_a_seventh_task_each_switch_of_a_ring_flushes() -> None:
-    assert simulate_in_turn(ring(7)) == Flushes(21_000, 21_000)
+    assert simulate_in_turn(ring(7)) == Flushes(21_000, 21_000, cold=6)
     assert simulate_least_recent(ring(7)).flushes == 21_000
     assert simulate_in_turn(ring(7), ids=7).flushes == 7
 
@@ -59,7 +59,7 @@ def test_a_task_that_comes_often_keeps_its_id_only_where_the_least_recent_goes()
 
 def test_each_cpu_has_its_own_ids_and_a_switch_to_the_same_is_none() -> None:
     mm, cpu = np.array([1, 1, 1, 2, 1, 1]), np.array([0, 0, 1, 0, 0, 1])
-    assert simulate_in_turn(trace(mm, cpu)) == Flushes(4, 3)
+    assert simulate_in_turn(trace(mm, cpu)) == Flushes(4, 3, cold=3)
     assert simulate_generations(trace(mm, cpu)) == Flushes(4, 0, 0)
 
 
@@ -169,3 +169,29 @@ def test_what_no_machine_has_is_refused() -> None:
     with pytest.raises(ValueError, match="for each switch"):
         Trace(np.arange(3), np.arange(2), np.arange(3))
     assert X86_IDS == 6
+
+
+def test_what_another_cpu_changed_is_flushed_where_its_id_was_kept() -> None:
+    def of(rows: list[tuple[int, int, bool]], ids: int = 6) -> Flushes:
+        cpu, mm, changed = (np.array(column) for column in zip(*rows, strict=True))
+        made = Trace(np.arange(len(rows)), cpu, mm, changed=changed.astype(bool))
+        same = simulate_least_recent(made, ids)
+        assert simulate_in_turn(made, ids) == same
+        return same
+
+    both = [(0, 1, False), (1, 1, False)]
+    away_and_back = [(0, 2, False), (0, 1, False)]
+    assert of([*both, *away_and_back]).outdated == 0
+    # Changed on CPU 1 while CPU 0 has another: CPU 0 flushes when it comes back to it.
+    changed = [*both, (0, 2, False), (1, 1, True), (0, 1, False)]
+    assert of(changed).outdated == 1
+    # While CPU 0 has it, it is interrupted, and has the new translations when it comes back.
+    assert of([*both, (1, 1, True), *away_and_back]).outdated == 0
+    # With a single id nothing was kept: the flush is the policy's.
+    assert of(changed, ids=1).outdated == 0
+    assert of(changed, ids=1).flushes == 4
+
+
+def test_a_trace_has_a_change_for_each_row() -> None:
+    with pytest.raises(ValueError, match="whether it is a change"):
+        Trace(np.arange(2), np.zeros(2, int), np.zeros(2, int), changed=np.zeros(1, bool))

@@ -19,8 +19,10 @@ class Forecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """A value that a model expects of a measurement that was not made yet.
 
     series: what was swept, as "monotonic by libc". quantity: its key, with the unit. axis, at:
-    where, as "threads" and 72. change: what is done differently, "" for nothing. low, high: between
-    which values a measurement lies, at 95 %; 0 and null: no bound. supposes: all that must hold.
+    where, as "threads" and 72. change: what is done differently, "" for nothing. condition: of the
+    plan of runs that try it (whylate.predict.workloads.wakeup); "": any run of what was swept, or
+    where something is changed an experiment alone. low, high: between which values a measurement
+    lies, at 95 %; 0 and null: no bound. supposes: all that must hold.
     fitted_to: where the model was fitted. parameters: of the model. source: the recording, and
     when it was made. created: when the forecast was.
     """
@@ -38,6 +40,7 @@ class Forecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     axis: str
     at: Count
     change: str = ""
+    condition: str = ""
     value: float
     low: float
     high: float | None

@@ -13,8 +13,10 @@ from pathlib import Path
 import msgspec
 
 from whylate.predict.forecast import LEVEL, Forecast
+from whylate.predict.removal import AXIS, SERIES, measured_quantiles
 from whylate.predict.store import NAME, read_forecasts
 from whylate.predict.workloads import read_sweeps
+from whylate.predict.workloads.wakeup import condition_of
 from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.finish import MANIFEST
 from whylate.recording.reader import Recording, open_recording
@@ -69,8 +71,7 @@ def score_forecasts(directory: Path) -> Score:
         try:
             forecasts += read_forecasts(path)
             recording = open_recording(path)
-            if recording.manifest.plan.benchmark is not None:
-                recordings.append(recording)
+            recordings.append(recording)
         except RecordingError as error:
             unread[str(path)] = str(error)
     outcomes = match_forecasts(forecasts, recordings)
@@ -101,27 +102,51 @@ def match_forecasts(
     for forecast in forecasts:
         waiting[_place(forecast)].append(forecast)
     outcomes = []
+    conditions = {forecast.condition for forecast in forecasts}
     for recording in recordings:
-        if not forecasts:
-            break
+        plan = recording.manifest.plan
+        # Samples of hours take a while to read.
+        if not forecasts or (plan.activations and condition_of(plan) not in conditions - {""}):
+            continue
         made_at = _moment(recording.manifest.created)
-        for key, value in _measured(recording).items():
-            last: dict[tuple[str, str], Forecast] = {}
-            for forecast in waiting.get(key, ()):
-                if _moment(forecast.created) < made_at:
-                    last[forecast.model, forecast.source_created] = forecast
-            outcomes += [
-                Outcome(
-                    forecast,
-                    recording.directory.name,
-                    value,
-                    holds=forecast.holds(value),
-                    ratio=value / forecast.value,
-                )
-                for forecast in last.values()
-                if forecast.value > 0
-            ]
+        for key, (value, is_bound) in _measured(recording).items():
+            before = [each for each in waiting.get(key, ()) if _moment(each.created) < made_at]
+            outcomes += _outcomes(before, recording, value, is_bound=is_bound)
     return outcomes
+
+
+def match_removal(forecasts: Sequence[Forecast], recording: Recording) -> list[Outcome]:
+    """Return forecasts of a removed cause with what a run measured that is known to try them."""
+    made_at = _moment(recording.manifest.created)
+    measured = measured_quantiles(recording)
+    outcomes = []
+    for quantity, (value, is_bound) in measured.items():
+        before = [
+            forecast
+            for forecast in forecasts
+            if forecast.quantity == quantity and _moment(forecast.created) < made_at
+        ]
+        outcomes += _outcomes(before, recording, value, is_bound=is_bound)
+    return outcomes
+
+
+def _outcomes(
+    before: Sequence[Forecast], recording: Recording, value: float, *, is_bound: bool
+) -> list[Outcome]:
+    """Return the last forecasts of one thing beside a measured value, or a lower bound of it."""
+    last = {(forecast.model, forecast.source_created): forecast for forecast in before}
+    return [
+        Outcome(
+            forecast,
+            recording.directory.name,
+            value,
+            holds=forecast.holds(value),
+            ratio=value / forecast.value,
+        )
+        for forecast in last.values()
+        # Of a lower bound within the interval it is not known whether that held.
+        if forecast.value > 0 and not (is_bound and forecast.holds(value))
+    ]
 
 
 def forecasts_beside(directory: Path) -> list[Forecast]:
@@ -162,18 +187,31 @@ def _place(forecast: Forecast) -> tuple[object, ...]:
         forecast.quantity,
         forecast.axis,
         forecast.at,
-        forecast.change,
+        # Of runs of that condition any change has been made.
+        forecast.condition or forecast.change,
     )
 
 
-def _measured(recording: Recording) -> dict[tuple[object, ...], float]:
-    """Return what a recording measured, by the key of a forecast of it."""
+def _measured(recording: Recording) -> dict[tuple[object, ...], tuple[float, bool]]:
+    """Return what a recording measured, by the key of a forecast of it.
+
+    Beside each value: whether it is a lower bound.
+    """
+    board, plan = recording.manifest.board, recording.manifest.plan
+    if plan.activations is not None:
+        condition, at = condition_of(plan), len(plan.measured_cpus)
+        if not condition:
+            return {}
+        return {
+            (board, SERIES, quantity, AXIS, at, condition): measured
+            for quantity, measured in measured_quantiles(recording).items()
+        }
     try:
         sweeps = read_sweeps(recording)
     except LackingError:
         return {}
     return {
-        (recording.manifest.board, sweep.name, sweep.quantity, sweep.axis, at, ""): value
+        (board, sweep.name, sweep.quantity, sweep.axis, at, ""): (value, False)
         for sweep in sweeps
         for at, value in sweep.measured.items()
     }

@@ -10,7 +10,13 @@ from rich.text import Text
 
 from whylate.predict.forecast import Answer, Forecast
 from whylate.predict.score import Outcome, Score
-from whylate.quantities import format_count, format_estimate, format_number, format_percent
+from whylate.quantities import (
+    format_count,
+    format_estimate,
+    format_number,
+    format_percent,
+    format_short_ns,
+)
 from whylate.text import plain
 
 #: More are not listed below a recording or a study.
@@ -72,7 +78,26 @@ def _forecast_table(forecasts: Sequence[Forecast]) -> Table:
     return table
 
 
+def _is_time(forecast: Forecast) -> bool:
+    return forecast.quantity.endswith("_ns")
+
+
+def _place_text(forecast: Forecast) -> str:
+    """Return what a row is about: a quantile, or a number of what was swept."""
+    if _is_time(forecast):
+        return plain(forecast.quantity.removesuffix("_ns"), 20)
+    return f"{format_count(forecast.at)} {plain(forecast.axis, 20)}"
+
+
+def _value_text(forecast: Forecast, value: float) -> str:
+    return format_short_ns(round(value)) if _is_time(forecast) else format_number(value)
+
+
 def _estimate(forecast: Forecast) -> tuple[str, str]:
+    if _is_time(forecast):
+        high = "∞" if forecast.high is None else format_short_ns(round(forecast.high))
+        low = format_short_ns(round(forecast.low))
+        return format_short_ns(round(forecast.value)), f"{low} … {high}"
     if forecast.high is None:
         return format_number(forecast.value), f"{format_number(forecast.low)} or more"
     return format_estimate(forecast.value, forecast.low, forecast.high)
@@ -85,7 +110,8 @@ def outcome_lines(outcomes: Iterable[Outcome]) -> Iterator[Table | Text]:
         series.setdefault(outcome.forecast.series, []).append(outcome)
     for name, members in series.items():
         unit = plain(unit_of(members[0].forecast.quantity), 40)
-        yield Text.assemble((plain(name, 120), "bold"), f", {unit}")
+        of_time = "" if _is_time(members[0].forecast) else f", {unit}"
+        yield Text.assemble((plain(name, 120), "bold"), of_time)
         yield _outcome_table(sorted(members, key=lambda outcome: outcome.forecast.at))
 
 
@@ -99,9 +125,9 @@ def _outcome_table(outcomes: Iterable[Outcome]) -> Table:
         held = Text("held", "green") if outcome.holds else Text("did not hold", "bold red")
         model = f"{forecast.model}; {forecast.change}" if forecast.change else forecast.model
         table.add_row(
-            f"{format_count(forecast.at)} {plain(forecast.axis, 20)}",
+            _place_text(forecast),
             *_estimate(forecast),
-            format_number(outcome.measured),
+            _value_text(forecast, outcome.measured),
             held,
             Text(plain(model, 100), style="dim"),
         )
@@ -113,11 +139,25 @@ def print_outcomes(outcomes: Sequence[Outcome], console: Console) -> None:
     if not outcomes:
         return
     console.print("predicted before, and measured now:")
-    if len(outcomes) <= _MOST_OUTCOMES:
-        for line in outcome_lines(outcomes):
+    shown = outcomes if len(outcomes) <= _MOST_OUTCOMES else _middle_runs(outcomes)
+    if len(shown) <= _MOST_OUTCOMES:
+        if len(shown) < len(outcomes):
+            console.print("of the runs that measured the same, the one in the middle:")
+        for line in outcome_lines(shown):
             console.print(line)
     held = sum(outcome.holds for outcome in outcomes)
     console.print(f"{held} of {len(outcomes)} intervals held")
+
+
+def _middle_runs(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return for each forecast the run whose value is the median, the lower of two."""
+    runs: dict[int, list[Outcome]] = {}
+    for outcome in outcomes:
+        runs.setdefault(id(outcome.forecast), []).append(outcome)
+    return [
+        sorted(members, key=lambda outcome: outcome.measured)[(len(members) - 1) // 2]
+        for members in runs.values()
+    ]
 
 
 def score_lines(score: Score) -> Iterator[Table | Text]:

@@ -22,6 +22,7 @@ from whylate.predict.removed_rows import RemovedRows, by_control, remove_rows
 from whylate.recording.errors import LackingError
 from whylate.recording.reader import Recording
 from whylate.recording.samples import CpuSamples
+from whylate.stats.limits import another_count
 from whylate.stats.run.cpu_series import observed_s, time_blocks
 from whylate.stats.run.dependence import block_count
 from whylate.stats.run.episodes import episode_starts
@@ -34,6 +35,8 @@ from whylate.stats.tail.worst_case import ObservedRun, Rate, estimate_pooled_rat
 QUANTILES = {"p99": Fraction(99, 100), "p99.9": Fraction(999, 1000)}
 #: 2 Phi(1.96 sqrt(2)) - 1: the limits at it are those of the difference of two such runs.
 PREDICTION = math.erf(1.959963984540054)
+#: What an interval says of itself.
+_LEVEL = 0.95
 #: Of each one-sided limit of a rate.
 _RATE = 1 - (1 - PREDICTION) / 2
 
@@ -189,9 +192,14 @@ def _rate(rows: RemovedRows, low: Ordered, high: Ordered, above_ns: int) -> Pred
         least=least,
         most=most,
         seconds=seconds,
-        low_per_s=fewest.low_per_s if fewest else None,
-        high_per_s=largest.high_per_s if largest else None,
+        low_per_s=min(fewest.low_per_s, _another(least)[0] / seconds) if fewest else None,
+        high_per_s=max(largest.high_per_s, _another(most)[1] / seconds) if largest else None,
     )
+
+
+def _another(episodes: int) -> tuple[int, int]:
+    """Return how many episodes another run as long has: few have no normal distribution."""
+    return another_count(episodes, _LEVEL)
 
 
 def _pooled(series: Sequence[CpuSamples], ordered: Ordered, episodes: int) -> Rate | None:

@@ -2,8 +2,12 @@
 
 A trace of switches drives a model of the policy: on each CPU, address spaces in the order in which
 they came. A switch to the address space that the CPU has already (as after a kernel thread, which
-borrows it) is none. What else flushes, an unmapping or a process that ends, is not in the trace and
-not counted.
+borrows it) is none.
+
+Where the trace has them, changes of translations count too (an unmapping, a protection): CPUs that
+run the address space are interrupted and flush at once, which no policy changes; another CPU that
+has an id of its own for it (x86) flushes when it switches to it the next time, if it still has the
+id. Where changes are broadcast to all CPUs (arm64) they cost no flush at a switch.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from whylate.stats.arrays import Int64s
+from whylate.stats.arrays import Bools, Int64s
 
 #: TLB_NR_DYN_ASIDS of Linux on x86.
 X86_IDS = 6
@@ -27,12 +31,14 @@ class Trace:
     """Switches between address spaces.
 
     time_ns, cpu, mm: int64, shape (n,), in any order; mm: a number for each address space, at
-    least 0.
+    least 0. changed: bool, of the same shape: the row is no switch, but a change of the address
+    space's translations by a thread on that CPU; None: all are switches.
     """
 
     time_ns: Int64s
     cpu: Int64s
     mm: Int64s
+    changed: Bools | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for columns that do not fit together."""
@@ -40,15 +46,28 @@ class Trace:
             raise ValueError("a trace needs a time, a CPU and an address space for each switch")
         if len(self.mm) and int(self.mm.min()) < 0:
             raise ValueError("an address space has a number of at least 0")
+        if self.changed is not None and len(self.changed) != len(self.mm):
+            raise ValueError("a trace needs for each row whether it is a change")
+
+    def steps(self) -> Iterator[tuple[int, int, bool]]:
+        """Yield CPU, address space and whether it is a change, in order of time.
+
+        A switch to the address space that the CPU has already is left out.
+        """
+        current: dict[int, int] = {}
+        order = np.argsort(self.time_ns, kind="stable")
+        changed = np.zeros(len(self.mm), bool) if self.changed is None else self.changed
+        rows = (column[order].tolist() for column in (self.cpu, self.mm, changed))
+        for cpu, mm, is_change in zip(*rows, strict=True):
+            if is_change:
+                yield cpu, mm, True
+            elif current.get(cpu) != mm:
+                current[cpu] = mm
+                yield cpu, mm, False
 
     def switches(self) -> Iterator[tuple[int, int]]:
         """Yield the CPU and the address space of each real switch, in order of time."""
-        current: dict[int, int] = {}
-        order = np.argsort(self.time_ns, kind="stable")
-        for cpu, mm in zip(self.cpu[order].tolist(), self.mm[order].tolist(), strict=True):
-            if current.get(cpu) != mm:
-                current[cpu] = mm
-                yield cpu, mm
+        return ((cpu, mm) for cpu, mm, is_change in self.steps() if not is_change)
 
 
 @dataclass(frozen=True)
@@ -56,12 +75,17 @@ class Flushes:
     """What a policy does with a trace.
 
     switches: real ones. flushes: of one CPU's translations each, of all or of one id's. rollovers:
-    times that a shared set of ids was used up.
+    times that a shared set of ids was used up. outdated: of the flushes, those for translations
+    that another CPU had changed, with an id that was still there. cold: of the flushes, those that
+    gave an id for the first time in the trace: who had it before is not known, and it may have been
+    the same.
     """
 
     switches: int
     flushes: int
     rollovers: int = 0
+    outdated: int = 0
+    cold: int = 0
 
 
 def simulate_in_turn(trace: Trace, ids: int = X86_IDS) -> Flushes:
@@ -74,17 +98,24 @@ def simulate_in_turn(trace: Trace, ids: int = X86_IDS) -> Flushes:
     _check(ids)
     owners: dict[int, list[int]] = {}
     following: dict[int, int] = {}
-    switches = flushes = 0
-    for cpu, mm in trace.switches():
+    versions = _Versions()
+    switches = flushes = outdated = cold = 0
+    for cpu, mm, is_change in trace.steps():
+        if is_change:
+            versions.change(mm)
+            continue
         switches += 1
+        is_old = versions.load(cpu, mm)
         owner = owners.setdefault(cpu, [-1] * ids)
         if mm in owner:
+            outdated += is_old
             continue
         slot = following.get(cpu, 0)
+        cold += owner[slot] < 0
         owner[slot] = mm
         following[cpu] = (slot + 1) % ids
         flushes += 1
-    return Flushes(switches, flushes)
+    return Flushes(switches, flushes + outdated, outdated=outdated, cold=cold)
 
 
 def simulate_least_recent(trace: Trace, ids: int = X86_IDS) -> Flushes:
@@ -94,18 +125,57 @@ def simulate_least_recent(trace: Trace, ids: int = X86_IDS) -> Flushes:
     """
     _check(ids)
     owners: dict[int, OrderedDict[int, None]] = {}
-    switches = flushes = 0
-    for cpu, mm in trace.switches():
+    versions = _Versions()
+    switches = flushes = outdated = cold = 0
+    for cpu, mm, is_change in trace.steps():
+        if is_change:
+            versions.change(mm)
+            continue
         switches += 1
+        is_old = versions.load(cpu, mm)
         owner = owners.setdefault(cpu, OrderedDict())
         if mm in owner:
             owner.move_to_end(mm)
+            outdated += is_old
             continue
         if len(owner) >= ids:
             owner.popitem(last=False)
+        else:
+            cold += 1
         owner[mm] = None
         flushes += 1
-    return Flushes(switches, flushes)
+    return Flushes(switches, flushes + outdated, outdated=outdated, cold=cold)
+
+
+@dataclass
+class _Versions:
+    """Versions of translations: of each address space, and that which each CPU has of it.
+
+    So does x86: tlb_gen of an mm_context_t, and that of each id in cpu_tlbstate.
+    """
+
+    latest: dict[int, int] = field(default_factory=dict)
+    on_cpu: dict[tuple[int, int], int] = field(default_factory=dict)
+    runs: dict[int, set[int]] = field(default_factory=dict)
+    current: dict[int, int] = field(default_factory=dict)
+
+    def change(self, mm: int) -> None:
+        """Change the translations of an address space; who has it loaded flushes at once."""
+        version = self.latest[mm] = self.latest.get(mm, 0) + 1
+        for cpu in self.runs.get(mm, ()):
+            self.on_cpu[cpu, mm] = version
+
+    def load(self, cpu: int, mm: int) -> bool:
+        """Load an address space; return whether what the CPU had of it is outdated."""
+        before = self.current.get(cpu)
+        if before is not None:
+            self.runs[before].discard(cpu)
+        self.current[cpu] = mm
+        self.runs.setdefault(mm, set()).add(cpu)
+        version = self.latest.get(mm, 0)
+        is_old = self.on_cpu.get((cpu, mm), version) != version
+        self.on_cpu[cpu, mm] = version
+        return is_old
 
 
 def simulate_generations(trace: Trace, bits: int = 16) -> Flushes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 
 
@@ -72,3 +73,30 @@ def fishers_p(p_values: Sequence[float]) -> float:
     if min(p_values) <= 0:
         return 0.0
     return float(chdtrc(2 * len(p_values), -2 * sum(math.log(p_value) for p_value in p_values)))
+
+
+def another_count(count: int, confidence: float) -> tuple[int, int]:
+    """Return between which numbers another count lies, of events that come as often as these did.
+
+    Both are counts of a Poisson process in times as long as each other: of their sum each has a
+    binomial part of one half, and the limits are the least and the most that a two-sided test of
+    that does not reject (Hahn and Meeker 1991, Statistical Intervals, chapter 7). They hold at
+    least as often as the confidence says. Raises ValueError for a negative count.
+    """
+    from scipy.special import bdtr
+
+    if count < 0:
+        raise ValueError("a count is at least 0")
+    tail = (1 - confidence) / 2
+
+    def fits(least: int, most: int) -> bool:
+        return float(bdtr(least, least + most, 0.5)) > tail
+
+    # It fits less the further away: up to what the last step went over is looked at.
+    beyond = next(
+        step for step in (1 << power for power in range(64)) if not fits(count, count + step)
+    )
+    numbers = range(count, count + beyond + 1)
+    high = count + bisect_left(numbers, True, key=lambda other: not fits(count, other)) - 1
+    low = bisect_left(range(count + 1), True, key=lambda other: fits(other, count))
+    return low, high

@@ -40,7 +40,10 @@ def explain_experiment(
     It is 3 if there is no preventable share. Raises RequestError and RecordingError.
     """
     from whylate.causes.answer import explain_recording
+    from whylate.predict.store import keep_forecasts, read_forecasts
+    from whylate.predict.terminal import print_outcomes
     from whylate.study.carry_out import run_study
+    from whylate.study.experiment.forecasts import experiment_outcomes, predict_experiment
     from whylate.study.experiment.judge import judge_experiment, located_share
     from whylate.study.experiment.plan import DEFAULT_ROUNDS, plan_experiment
     from whylate.study.experiment.terminal import print_experiment
@@ -68,17 +71,26 @@ def explain_experiment(
 
     place = output or Path("experiments") / path_part(f"{directory.resolve().name}-{what}")
     interrupt = Interrupt()
+    predicted = predict_experiment(recording, what, asked.targets)
     with StudyJournal(place, asked.plan) as journal, StudyView(asked.plan) as view:
+        if not journal.done:
+            keep_forecasts(directory, predicted)
         studied = run_study(journal, asked.plan, open_for, view, interrupt.wanted)
         done = journal.done
     result = judge_experiment(
         place, asked, done, located_share(answer.population, asked.targets), recording.manifest
     )
+    changes = {forecast.change for forecast in predicted}
+    about = [forecast for forecast in read_forecasts(directory) if forecast.change in changes]
+    outcomes = experiment_outcomes(place, asked.plan, done, about)
     if as_json:
         content = {"directory": str(place), **msgspec.structs.asdict(result)}
+        content |= {"predicted": outcomes} if outcomes else {}
         print_document("experiment", content)
     else:
-        print_experiment(result, plain_console())
+        console = plain_console()
+        print_experiment(result, console)
+        print_outcomes(outcomes, console)
     print_lost(studied.lost)
     return 0 if result.preventable is not None else 3
 

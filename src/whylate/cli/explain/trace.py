@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from whylate.cli.print_json import print_json
-from whylate.recording.errors import RecordingError
+from whylate.cli.trace_files import open_trace
 from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
@@ -34,7 +33,10 @@ def explain_trace(
     from whylate.report.terminal.causes import print_answer
     from whylate.report.terminal.trace import print_lacks, print_read, read_as_json
 
-    with _open_trace(file) as stream, _show_progress(file) as progress:
+    with (
+        open_trace(file, "a recording is explained without --import") as stream,
+        _show_progress(file) as progress,
+    ):
         explained = explain_import(
             stream,
             "the standard input" if file == "-" else file,
@@ -65,19 +67,6 @@ def _watch(names: tuple[str, ...], pids: tuple[int, ...]) -> Watch | None:
     if not names and not pids:
         return None
     return Watch(frozenset(pids), frozenset(kernel_name(name) for name in names))
-
-
-@contextmanager
-def _open_trace(file: str) -> Iterator[BinaryIO]:
-    source = nullcontext(sys.stdin.buffer) if file == "-" else None
-    try:
-        with source or Path(file).open("rb") as stream:
-            yield stream
-    except IsADirectoryError:
-        what = "is a directory: a recording is explained without --import"
-        raise RecordingError(f"{file} {what}") from None
-    except OSError as error:
-        raise RecordingError(f"{file} cannot be read: {os.strerror(error.errno or 0)}") from None
 
 
 @contextmanager

@@ -15,6 +15,8 @@ VERBS = {
     "scaling": ("predict.scaling", "Predict the throughput of more threads or tasks."),
     "clock": ("predict.clock", "Predict clock reads of many CPUs, also with shared readings."),
     "chunk": ("predict.chunk", "Predict latency and cost of work in chunks under a lock."),
+    "asid": ("predict.asid", "Predict flushes with other ids of address spaces."),
+    "readers": ("predict.readers", "Show who calls a function, and what that makes of more CPUs."),
     "without": ("predict.without", "Predict latencies without a cause, or with it faster."),
 }
 

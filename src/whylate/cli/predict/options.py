@@ -16,14 +16,15 @@ from whylate.report.plain_console import plain_console
 if TYPE_CHECKING:
     from whylate.predict.forecast import Answer
 
-_keep_option = click.option("--no-keep", is_flag=True,
+#: Of verbs that make forecasts.
+keep_option = click.option("--no-keep", is_flag=True,
                             help="Do not write the forecasts into the recording.")  # fmt: skip
 
 
 def forecast_options(verb: Callable[..., None]) -> Callable[..., None]:
     """Give a verb the recording, --no-keep and --json."""
     path = click.argument("directory", type=click.Path(path_type=Path), metavar="RECORDING")
-    return path(_keep_option(json_option(verb)))
+    return path(keep_option(json_option(verb)))
 
 
 def open_benchmark(directory: Path) -> Recording:

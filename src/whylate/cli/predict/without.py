@@ -12,6 +12,7 @@ from rich.text import Text
 
 from whylate.cli.messages import refuse_imported
 from whylate.cli.parameter_types import DURATION
+from whylate.cli.predict.options import keep_option
 from whylate.cli.print_json import json_option, print_document
 from whylate.quantities import format_count, format_percent, format_short_ns
 from whylate.recording.reader import open_recording
@@ -33,29 +34,35 @@ _MOST_NAMED = 6
 @click.option("--over", "above_ns", type=DURATION, metavar="TIME",
               help="Predict how often a latency exceeds TIME.  [default: the largest that would be "
               "left]")  # fmt: skip
+@keep_option
 @json_option
 def command(
     causes: tuple[str, ...], directory: Path, speed: float | None, above_ns: int | None,
-    as_json: bool,
+    no_keep: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Predict what the latencies of RECORDING would be without each CAUSE.
 
     CAUSE is a row of whylate explain: "interrupts disabled", "thread make", or a part of what
     stands behind one: "[driver]". What the recorded windows cannot show is stated as two bounds:
-    what ran behind the cause, and what the cause hid. An experiment (whylate explain --experiment)
-    measures what this predicts.
+    what ran behind the cause, and what the cause hid. An experiment (whylate explain --experiment),
+    and a later run of the same plan without the injected fault, are shown beside it.
 
     Exit status: 0 predicted, 3 the recording lacks what that takes.
     """
     from whylate.causes.counterfactual import UnknownCauseError
+    from whylate.predict.removal import removal_forecasts
+    from whylate.predict.store import keep_forecasts
     from whylate.predict.without import predict_without
 
     refuse_imported([directory], "what ran while an activation was late: whylate measure records it"
                     )  # fmt: skip
+    recording = open_recording(directory)
     try:
-        forecast = predict_without(open_recording(directory), causes, speed, above_ns or 0)
+        forecast = predict_without(recording, causes, speed, above_ns or 0)
     except UnknownCauseError as error:
         raise click.UsageError(plain(str(error), 2000)) from None
+    if not no_keep:
+        keep_forecasts(directory, removal_forecasts(recording, forecast))
     if as_json:
         print_document("without", forecast)
     else:

@@ -110,6 +110,8 @@ def show(
 
     also: called with the figures, to export them.
     """
+    from whylate.predict.score import forecasts_beside, match_forecasts
+    from whylate.predict.terminal import print_outcomes
     from whylate.report.causes import answer_line
     from whylate.report.exports.trackers import of_latencies
     from whylate.report.terminal.latency import print_summary
@@ -118,9 +120,13 @@ def show(
     summary, page, status, answer = _write(directory, requirements, page)
     if also is not None:
         also(of_latencies(summary))
+    outcomes = match_forecasts(forecasts_beside(directory), [open_recording(directory)])
     if as_json:
-        print_json({**to_json(summary), "report": str(page)})
+        predicted = {"predicted": outcomes} if outcomes else {}
+        print_json({**to_json(summary), **predicted, "report": str(page)})
     else:
         why = answer_line(answer, str(directory)) if answer.population is not None else None
-        print_summary(summary, plain_console(), str(page), why)
+        console = plain_console()
+        print_summary(summary, console, str(page), why)
+        print_outcomes(outcomes, console)
     return status

@@ -23,7 +23,4 @@ def study_outcomes(directory: Path, done: Sequence[FinishedRun]) -> list[Outcome
         for run in done
         if run.recording and not run.failed
     ]
-    benchmarks = [
-        recording for recording in recordings if recording.manifest.plan.benchmark is not None
-    ]
-    return match_forecasts(forecasts, benchmarks)
+    return match_forecasts(forecasts, recordings)

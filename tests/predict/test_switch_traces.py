@@ -1,0 +1,147 @@
+"""Policies of ids for address spaces, on traces of a machine with PCID (Linux 6.18, x86).
+
+data/switches: text of ftrace with sched_switch and tlb_flush of CPU 0, packed. tasks-N: `whylate
+bench switch --tasks N --cpus 0` beside other work; builds: a build of a kernel and tests.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from whylate.cli import whylate
+from whylate.predict.address_ids import predict_flushes
+from whylate.recording.errors import RecordingError
+from whylate.recording.traces import address_spaces
+from whylate.recording.traces.address_spaces import SpaceTrace, read_address_spaces
+
+TRACES = Path(__file__).parent / "data" / "switches"
+
+
+def unpack(name: str) -> bytes:
+    return gzip.decompress((TRACES / f"{name}.txt.gz").read_bytes())
+
+
+def read(text: bytes) -> SpaceTrace:
+    return read_address_spaces(io.BytesIO(text), "trace")
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(whylate, ["predict", "asid", *map(str, arguments)])
+
+
+def switch(at: int, pid: int, following: int, name: str = "b", cpu: int = 0) -> bytes:
+    line = (
+        f" a-{pid} ( {pid}) [{cpu:03}] d..2. 1.{at:06}: sched_switch: prev_comm=a prev_pid={pid} "
+        f"prev_prio=120 prev_state=S ==> next_comm={name} next_pid={following} next_prio=120\n"
+    )
+    return f"{'a':>16}".encode() + line[2:].encode()
+
+
+def flush(at: int, pid: int, pages: int, reason: int = 0, cpu: int = 0) -> bytes:
+    line = (
+        f"-{pid} ( {pid}) [{cpu:03}] d..2. 1.{at:06}: tlb_flush: pages:{pages} reason:x "
+        f"({reason})\n"
+    )
+    return f"{'a':>16}".encode() + line.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "flushed"),
+    [("tasks-6", 0), ("tasks-7", 2948), ("tasks-8", 2966), ("tasks-12", 2956), ("builds", 473)],
+)
+def test_the_real_policy_is_within_a_tenth_of_what_was_counted(name: str, flushed: int) -> None:
+    answer = predict_flushes(name, read(unpack(name)), [], [])
+    assert answer.check is not None
+    assert answer.check.counted == flushed
+    simulated = answer.check.simulated
+    assert simulated.least <= 1.1 * flushed
+    assert simulated.flushes >= 0.9 * flushed
+    assert answer.check.off is None or abs(answer.check.off) < 0.1
+    # And it is no accident of wide limits: six ids on one CPU are all that is not known.
+    assert simulated.flushes - simulated.least <= 6
+    assert answer.unread == 0
+
+
+def test_another_number_of_ids_would_be_seen_in_the_count() -> None:
+    for name, ids in (("tasks-6", 5), ("tasks-7", 7), ("builds", 8)):
+        answer = predict_flushes(name, read(unpack(name)), [ids], ["in-turn"])
+        assert answer.check is not None
+        assert abs(answer.policies[0].flushes / max(answer.check.counted, 6) - 1) > 0.1
+
+
+def test_more_ids_and_generations_flush_less() -> None:
+    trace = read(unpack("tasks-7"))
+    answer = predict_flushes("t", trace, [6, 8, 16], ["in-turn", "lru", "generations"])
+    flushes = {(made.policy, made.ids): made.flushes for made in answer.policies}
+    assert flushes["in-turn", 8] < 0.1 * flushes["in-turn", 6]
+    assert flushes["lru", 16] <= flushes["in-turn", 16] < flushes["in-turn", 8]
+    assert flushes["generations", 16] < flushes["in-turn", 16]
+    assert [refused.ids for refused in answer.no_model] == [6]
+    assert "2^bits" in answer.no_model[0].reason
+
+
+def test_a_flush_without_a_switch_is_of_a_new_program_in_the_same_process() -> None:
+    lines = [switch(1, 1, 2), flush(2, 1, -1), flush(3, 2, -1), switch(4, 2, 1), flush(5, 2, 0)]
+    spaces = read(b"".join(lines))
+    assert spaces.mm.tolist() == [0, 1, 2]
+    assert (spaces.flushed, spaces.threads, spaces.spaces) == (2, 2, 3)
+
+
+def test_threads_of_one_process_and_of_the_kernel_have_no_address_space_of_their_own() -> None:
+    threads = b"".join([
+        switch(1, 1, 2), flush(2, 1, -1), switch(3, 2, 9, "kworker/0:1"), switch(4, 9, 2),
+        switch(5, 2, 1), flush(6, 2, 0),
+    ])  # fmt: skip
+    spaces = read(threads)
+    assert spaces.mm.tolist() == [0, 1]
+    assert spaces.threads == 4
+    # A kernel without tlb_flush: by the threads' names.
+    without = read(b"".join(line + b"\n" for line in threads.splitlines() if b"sched" in line))
+    assert without.flushed is None
+    assert without.mm.tolist() == [0, 0, 1]
+    answer = predict_flushes("t", without, [8], ["generations"])
+    assert answer.check is None
+    assert any("without tlb_flush" in text for text in answer.supposes)
+
+
+def test_changes_of_translations_are_rows_that_are_no_switch() -> None:
+    spaces = read(switch(1, 1, 2) + flush(2, 1, -1) + flush(3, 2, 5, reason=3))
+    assert spaces.changed.tolist() == [False, True]
+    assert spaces.reasons == {"task switch": 1, "local mm shootdown": 1}
+
+
+def test_a_damaged_line_is_counted_and_a_trace_without_switches_is_refused() -> None:
+    good = switch(1, 1, 2) + flush(2, 1, -1)
+    assert read(good + flush(3, 2, 0, reason=77) + b"tlb_flush\n" + good[:60] + b"\n").unread == 3
+    # A time that no clock has.
+    assert read(good + switch(3, 2, 1).replace(b" 1.0", b" 9999999999.0")).unread == 1
+    with pytest.raises(RecordingError, match="no sched_switch"):
+        read(flush(3, 2, 5, reason=3).replace(b"tlb_flush", b"other"))
+    with pytest.raises(RecordingError, match="not a known trace"):
+        read(b"tlb_flush sched_switch\n")
+
+
+def test_a_trace_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(address_spaces, "MOST_EVENTS", 1)
+    with pytest.raises(RecordingError, match="shorter part"):
+        read(switch(1, 1, 2) + flush(2, 1, -1) + switch(3, 2, 1) + flush(4, 2, -1))
+
+
+def test_the_verb_prints_the_check_and_what_it_supposes(tmp_path: Path) -> None:
+    (tmp_path / "t").write_bytes(unpack("tasks-7"))
+    done = run(tmp_path / "t", "--ids", "6,16", "--policy", "in-turn,generations")
+    assert done.exit_code == 0, done.output
+    for part in ("counted  2,948 flushes", "in-turn, 6 ids", "supposes", "no model  generations"):
+        assert part in done.output
+    document = json.loads(run(tmp_path / "t", "--json").stdout)
+    assert document["format"] == "whylate-address-ids"
+    assert document["check"]["counted"] == 2948
+    assert run(tmp_path / "t", "--ids", "6", "--policy", "generations").exit_code == 3
+    assert run(tmp_path / "t", "--policy", "fifo").exit_code == 2
+    assert run(tmp_path / "t", "--ids", "0").exit_code == 2
