@@ -276,6 +276,9 @@ struct section_cpu {
 	__u64 steal_address; /* where the kernel counts steal; 0: not known yet */
 	struct section_lock locks[SECTION_LOCKS];
 	struct section_arm arms[2]; /* placebo, treated */
+	/* Of the first CPU, where code is flushed: the next execution is of that arm, on whichever
+	 * CPU it begins; EXECUTION_TREATED or EXECUTION_PLACEBO, 0: of none. */
+	__u64 armed;
 	/* Executions that have returned, by their durations: see block waits of the wire. */
 	__u64 bins[WIRE_WAIT_BINS];
 };
