@@ -116,7 +116,7 @@ def test_what_the_treatment_changes_is_shown(tmp_path: Path) -> None:
         (arm(1, 200, HOT, 200), "cold", "memory is as quick as the caches here"),
         (arm(1, 200, HOT, 200), "prefetch", "the code was in the caches already"),
         (arm(1, 200, COLD, 200, failed=300), "prefetch", "9 % of the reads"),
-        (arm(1, 200, HOT, 200), "flush", "it was in no cache anyway, or this board models none"),
+        (arm(1, 200, HOT, 200), "flush", "it was not flushed, or this board models no caches"),
     ],
 )
 def test_without_a_sign_that_it_was_applied_nothing_is_compared(

@@ -164,11 +164,13 @@ static uint64_t next_number(uint64_t *seed)
 	return *seed;
 }
 
-/* check - read the code after the flush of an arm; is_counted: with how long that takes */
+/* check - read the code, and again after the flush of an arm: whether that drops its lines from
+ * the caches of this CPU as well, where they surely were; is_counted: with how long that takes */
 static void check(const struct section_flush *flush, bool is_treated, bool is_counted)
 {
 	uint64_t took_ns;
 
+	read_lines(flush);
 	flush_arm(flush, is_treated);
 	took_ns = read_lines(flush);
 	if (is_counted)

@@ -27,8 +27,9 @@ _ABOUT = {
         "by this."
     ),
     "flush": (
-        "Reading took: that of the code after such flushes, one in five, which no execution "
-        "follows. Lines in pages that have a hook are not flushed, nor code that the section calls."
+        "Reading took: that of the code, which was read before as well, after such flushes, one in "
+        "five, that no execution follows. Lines in pages that have a hook are not flushed, nor code "
+        "that the section calls."
     ),
 }
 

@@ -147,7 +147,7 @@ def _not_applied(treatment: Treatment, arms: list[ArmFigures]) -> str | None:
         if treatment == "flush":
             return (
                 "reading the code took no surely longer time after it was flushed than after "
-                f"other memory was ({times}): it was in no cache anyway, or this board models none"
+                f"other memory was ({times}): it was not flushed, or this board models no caches"
             )
         what = (
             "the code was in the caches already"
