@@ -28,8 +28,8 @@ _ABOUT = {
     ),
     "flush": (
         "Reading took: that of the code, which was read before as well, after such flushes, one in "
-        "five, that no execution follows. Lines in pages that have a hook are not flushed, nor code "
-        "that the section calls."
+        "five, that no execution follows. Lines in pages that have a hook are not flushed, nor "
+        "code that the section calls."
     ),
 }
 
