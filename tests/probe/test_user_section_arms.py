@@ -1,4 +1,4 @@
-"""Experiments on this machine: code is read before executions, or the caches are emptied."""
+"""Experiments on this machine: code is read or flushed before executions, or caches are emptied."""
 
 from __future__ import annotations
 
@@ -134,6 +134,40 @@ def places_in(program: Path) -> tuple[int, int]:
         if 0 <= at < size:
             begins.append(at)
     return begins[4], next(at for at in begins if at > begins[4] + 1_000)
+
+
+def test_code_is_flushed_before_treated_executions(program: Path) -> None:
+    """The lines are gone, as reading them says, and what they are missed by takes longer."""
+    address, size = size_of(program, "straight")
+    section = command(f"{program}:straight", experiment="flush")
+    timed = time_section(section, output(program, str(2 * CALLS)))
+    placebo, treated = map(decode_arm, timed.arms)
+    # Each flush is followed by one execution of its arm; the rest is of neither, and has no row.
+    flags = np.array(timed.flags)
+    for arm, flag in ((placebo, ExecutionFlag.PLACEBO), (treated, ExecutionFlag.TREATED)):
+        assert np.count_nonzero(flags & flag) == arm.returned == arm.entries > 40
+        assert 0 < arm.reads_counted < arm.entries
+    assert placebo.entries + treated.entries == len(flags) < timed.counts[0] == 2 * CALLS
+    # Those in the page of the hook are no file's.
+    in_page = (4096 - address % 4096 + 63) // 64
+    lines = (address + size - 1) // 64 - address // 64 + 1
+    assert placebo.reads == treated.reads == lines - in_page
+    assert reading_ns(treated) > 1.3 * reading_ns(placebo)
+    is_treated = flags & ExecutionFlag.TREATED > 0
+    took = np.array(timed.duration_ns)
+    assert np.median(took[is_treated]) > np.median(took[~is_treated])
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [("tiny", "lies in pages that have a hook"), ("tiny..straight", "what code .* is not known")],
+)
+def test_code_that_the_probe_does_not_share_is_not_flushed(
+    program: Path, place: str, why: str
+) -> None:
+    section = command(f"{program}:{place}", experiment="flush")
+    with pytest.raises(ProbeRefusedError, match=why):
+        time_section(section, lambda: None)
 
 
 def test_code_in_one_line_of_the_cache_is_not_prefetched(program: Path) -> None:

@@ -116,6 +116,7 @@ def test_what_the_treatment_changes_is_shown(tmp_path: Path) -> None:
         (arm(1, 200, HOT, 200), "cold", "memory is as quick as the caches here"),
         (arm(1, 200, HOT, 200), "prefetch", "the code was in the caches already"),
         (arm(1, 200, COLD, 200, failed=300), "prefetch", "9 % of the reads"),
+        (arm(1, 200, HOT, 200), "flush", "it was not flushed, or this board models no caches"),
     ],
 )
 def test_without_a_sign_that_it_was_applied_nothing_is_compared(
@@ -162,6 +163,18 @@ def test_several_experiments_are_one_table_by_board(tmp_path: Path) -> None:
         assert "Run 3 has no comparison: reading other lines" in shown_text
         assert "Code and data cannot be distinguished on " in shown_text
     assert rows[1][5] in page
+
+
+def test_of_flushes_fewer_are_read_after_than_are_followed_by_executions(tmp_path: Path) -> None:
+    arms = (arm(0, 400, HOT, 100), arm(1, 200, COLD, 50))
+    made = recorded(tmp_path / "r", *arms, ran=RAN, experiment="flush")
+    assert made.manifest.problems == []
+    text = shown(made)
+    assert "400 of the placebo, each the first after a flush = 400 seen" in text
+    assert "16 lines of the section's code are flushed from the caches of all CPUs" in text
+    assert "the treatment changes the median by +2 µs" in text
+    more = recorded(tmp_path / "m", arms[0], arm(1, 200, COLD, 201), ran=RAN, experiment="flush")
+    assert any(problem.fatal for problem in more.manifest.problems)
 
 
 def test_few_executions_are_not_compared(tmp_path: Path) -> None:
@@ -227,6 +240,11 @@ PLAIN = Section(
         (replace(PLAIN, recorder=RecorderPlan()), "--recorder"),
         (replace(PLAIN, place=KernelFunction("vfs_read", hook="tracefs")), "BPF"),
         (replace(PLAIN, place=PAIR, experiment="prefetch"), "two tracepoints"),
+        (replace(PLAIN, experiment="flush"), "user code"),
+        (
+            replace(PLAIN, place=UserCode(file="./a", begin="f"), experiment="flush", one_in=8),
+            "leave --one-in out",
+        ),
     ],
 )
 def test_what_says_nothing_beside_treated_executions_is_refused(section: Section, why: str) -> None:
@@ -237,3 +255,5 @@ def test_what_says_nothing_beside_treated_executions_is_refused(section: Section
 def test_caches_can_be_emptied_before_any_section() -> None:
     for place in (PAIR, KernelFunction("vfs_read"), UserCode(file="./a", begin="f")):
         check_experiment(replace(PLAIN, place=place))
+    place = UserCode(file="./a", begin="f")
+    check_experiment(replace(PLAIN, place=place, experiment="flush", one_in=1))

@@ -105,7 +105,9 @@ fights = make_runs(f"if id=={RENAME}", f"./{NAME} fights {THREADS} 1200")
 #: another program.
 outside = make_runs(f"if id=={GETPPID}", f"./{NAME} fights 8 800")
 others = make_runs(f"if id=={GETPPID}", f"./{OTHER} fights 8 1000 & ./{NAME} calls 100; wait")
-RUNS = ("sleeps", "hogs", "fights", "outside", "others")
+#: Several share the CPUs, with so many executions that some end as a tick comes.
+busy = make_runs("", f"for i in 1 2 3 4; do ./{NAME} calls 1500 & done; wait")
+RUNS = ("sleeps", "hogs", "fights", "outside", "others", "busy")
 
 
 def is_for_directory(lock: LockFigures) -> bool:

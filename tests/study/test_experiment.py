@@ -131,6 +131,18 @@ def test_a_known_cause_is_left_out_and_the_others_stay() -> None:
     assert "fault" not in knobs(recorded(faults=[task], virtual_time=True), "rt-task")[1]
 
 
+def test_a_spin_is_bounded_by_the_fault_with_a_limit_on_as_many_cpus_as_it_takes() -> None:
+    lock = FaultPlan("lock-held", {"size_us": 400})
+    of = recorded(faults=[lock], virtual_time=True)
+    on, off, placebo = knobs(of, "fault=lock-held size_us=400 spin_limit=100")
+    assert on["fault"] == placebo["fault"] == "lock-held size_us=400"
+    assert off["fault"] == "lock-held size_us=400 spin_limit=100"
+    # Another one keeps the lock.
+    assert asked(of, "fault=lock-held size_us=400 spin_limit=100").plan.smp == 2
+    task = FaultPlan("rt-task", {"period_us": 9000})
+    assert asked(recorded(faults=[task], virtual_time=True), "rt-task").plan.smp == 1
+
+
 @pytest.mark.parametrize(
     ("what", "words"),
     [

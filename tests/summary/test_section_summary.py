@@ -26,6 +26,7 @@ from whylate.compare.bound import bound
 from whylate.recording.errors import LackingError
 from whylate.summary.as_json import to_json
 from whylate.summary.model import LockFigures
+from whylate.summary.sections import section_cautions
 from whylate.summary.summarize import summarize
 from whylate.wire.constants import ExecutionPart
 from whylate.wire.messages import Message
@@ -68,6 +69,21 @@ def test_longer_executions_are_classed_by_their_parts(tmp_path: Path) -> None:
         (3_000, 370),
     ]
     assert {(each.cpu, each.pid) for each in longer.classes} == {(0, 301)}
+
+
+def test_executions_whose_parts_are_longer_than_the_whole_are_counted_and_named(
+    tmp_path: Path,
+) -> None:
+    ran = executions()
+    ran[3] = Execution(301, ran[3].begin_ns, USUAL_NS, parts=(600, 401, 0, 0))
+    counts = []
+    for name, each in (("exact", executions()), ("r", ran)):
+        section = recorded(tmp_path / name, ran=each).section
+        assert section.longer is not None
+        counts.append(section.longer.overlapping)
+        named = any("longer than the whole" in each.text for each in section_cautions(section))
+        assert named == (counts[-1] > 0)
+    assert counts == [0, 1]
 
 
 @pytest.mark.parametrize(

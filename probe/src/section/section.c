@@ -322,6 +322,12 @@ static int plan_reads(struct section *section, char *text)
 		return plan_code_reads(section, text);
 	if (config->treatment == TREATMENT_COLD)
 		config->treatment_reads = WALK_BYTES / WALK_LINE_BYTES;
+	if (config->treatment == TREATMENT_FLUSH) {
+		int error = flush_plan(&section->flush, &section->user, text);
+
+		config->treatment_reads = section->flush.count;
+		return error;
+	}
 	return 0;
 }
 
@@ -435,6 +441,13 @@ int section_attach(struct section *section, char *text)
 	return error;
 }
 
+int section_start_flushing(struct section *section, char *text)
+{
+	if (section->plan.config.treatment != TREATMENT_FLUSH)
+		return 0;
+	return flush_start(&section->flush, section_cpu_at(section, 0), text);
+}
+
 bool section_allow(struct section *section, uint64_t more)
 {
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
@@ -461,6 +474,7 @@ void section_close_entries(struct section *section)
 	}
 	/* The hook stays: when a trampoline loses its entry, the kernel leaves out the returns of
 	 * executions that have begun. */
+	flush_stop(&section->flush);
 	set_closed(section, 1);
 }
 
@@ -627,6 +641,7 @@ void section_close(struct section *section)
 		tracing_close(section);
 		return;
 	}
+	flush_close(&section->flush);
 	unload(section);
 	parts_unload(&section->parts);
 	samples_unload(&section->sampling);

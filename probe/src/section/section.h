@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "section/bpf/layout.h"
+#include "section/flush.h"
 #include "section/user.h"
 #include "bpf/program.h"
 #include "parts.h"
@@ -71,6 +72,7 @@ struct section {
 	struct section_links end_links;
 	struct section_part_links parts;
 	struct user_code user; /* of user code */
+	struct section_flush flush;
 	size_t element;
 	char *cpus; /* mapped */
 	struct section_owner *owners;
@@ -110,6 +112,10 @@ int section_count(const struct section *section, uint16_t cpu, uint32_t number, 
 
 /* section_attach - time executions from now on; returns 0, or an errno with the text */
 int section_attach(struct section *section, char *text);
+
+/* section_start_flushing - flush code before executions that are drawn, where that is the
+ * treatment; returns 0, or an errno with the text */
+int section_start_flushing(struct section *section, char *text);
 
 /* section_allow - let so many more executions begin on each CPU until the next call, so that hooks
  * that keep the probe from running end by themselves; returns false, and allows no more, where so

@@ -206,12 +206,13 @@ enum section_groups {
 	GROUPS_COUNT = 5,
 };
 
-/* What is read before executions that are treated: their own code, or 8 MiB of memory. */
+/* What is done before treated executions: code is read, memory is, or code is flushed. */
 enum section_treatment {
 	TREATMENT_NONE = 0,
 	TREATMENT_PREFETCH = 1,
 	TREATMENT_COLD = 2,
-	TREATMENT_COUNT = 3,
+	TREATMENT_FLUSH = 3,
+	TREATMENT_COUNT = 4,
 };
 
 /* What a listed name is of; user: a function of a file. */

@@ -26,6 +26,11 @@ _ABOUT = {
         "and few of its translations in the TLB: which of them was missed cannot be distinguished "
         "by this."
     ),
+    "flush": (
+        "Reading took: that of the code, which was read before as well, after such flushes, one in "
+        "five, that no execution follows. Lines in pages that have a hook are not flushed, nor "
+        "code that the section calls."
+    ),
 }
 
 
@@ -37,6 +42,12 @@ def experiment_of(summary: Summary) -> ExperimentFigures | None:
 def experiment_headline(experiment: ExperimentFigures) -> str:
     """Say what was done before which executions."""
     reads = format_count(experiment.reads)
+    if experiment.treatment == "flush":
+        return (
+            f"Experiment flush: before an execution {reads} lines of the section's code are "
+            "flushed from the caches of all CPUs (treated), or as many of other memory (placebo), "
+            "by chance; the next execution that begins is of that arm."
+        )
     what = (
         f"{reads} lines of the section's code"
         if experiment.treatment == "prefetch"

@@ -40,6 +40,8 @@ def accounting_noun(summary: Summary) -> str:
     """Name what is counted: a program has wakeups, but no schedule of expected ones."""
     section = summary.section
     if section is not None and section.experiment is not None:
+        if section.experiment.treatment == "flush":
+            return "of the placebo, each the first after a flush"
         return f"of the placebo, of 1 in {format_count(section.one_in)} executions"
     if summary.section is not None and summary.section.one_in > 1:
         return f"of 1 in {format_count(summary.section.one_in)} executions"

@@ -52,10 +52,10 @@ class ArmFigures(msgspec.Struct, frozen=True, kw_only=True):
 class ExperimentFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Treated executions against those of the placebo.
 
-    reads: lines of 64 bytes that are read before each. not_applied: why nothing is compared: the
-    treatment was surely not applied, or there are too few executions; None: it was. median_ns,
-    excess_ns: treated minus placebo; limit_ns: twice the placebo's median. share: the part of the
-    excess that goes away by the treatment, below 0 where there is more.
+    reads: lines of 64 bytes that are read, or flushed, before each. not_applied: why nothing is
+    compared: the treatment was surely not applied, or there are too few executions; None: it was.
+    median_ns, excess_ns: treated minus placebo; limit_ns: twice the placebo's median. share: the
+    part of the excess that goes away by the treatment, below 0 where there is more.
     """
 
     treatment: Treatment
@@ -144,6 +144,11 @@ def _not_applied(treatment: Treatment, arms: list[ArmFigures]) -> str | None:
         return "how long reading took is not known"
     if cold.low <= hot.high:
         times = f"{format_short_ns(round(cold.value))} and {format_short_ns(round(hot.value))}"
+        if treatment == "flush":
+            return (
+                "reading the code took no surely longer time after it was flushed than after "
+                f"other memory was ({times}): it was not flushed, or this board models no caches"
+            )
         what = (
             "the code was in the caches already"
             if treatment == "prefetch"

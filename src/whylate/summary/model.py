@@ -165,6 +165,7 @@ class LongerFigures(msgspec.Struct, frozen=True):
     above_ns: longer is what took more. count: longer executions, of so many that have a row.
     excess_ns: what they took beyond the mean of the others, all together. classes: the largest
     share first; none where there is nothing to compare. not_observed: what is not known of threads.
+    overlapping: executions, of those that were read, whose parts are longer than the whole.
     """
 
     above_ns: int
@@ -173,6 +174,7 @@ class LongerFigures(msgspec.Struct, frozen=True):
     excess_ns: int
     classes: list[ExecutionClassFigures]
     not_observed: list[str]
+    overlapping: int = 0
 
 
 class SectionCounters(msgspec.Struct, frozen=True):

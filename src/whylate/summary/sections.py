@@ -180,6 +180,7 @@ def _longer(observed: Sequence[PartName], split: _Split) -> LongerFigures:
         classes=[_class_figures(each, longer) for each in classes],
         not_observed=[name for name in dict.fromkeys(part for _, part in _CLASSES.values())
                       if name not in observed],
+        overlapping=sum(times.overlapping for times in split.times()),
     )  # fmt: skip
 
 
@@ -239,6 +240,13 @@ def section_cautions(section: SectionFigures | None) -> Iterator[Caution]:
     """Yield what leaves executions of a section without a duration."""
     if section is not None and _is_unfollowed(section):
         yield Caution("section", _UNFOLLOWED)
+    if section is not None and section.longer is not None and section.longer.overlapping:
+        number = format_count(section.longer.overlapping)
+        yield Caution(
+            "section",
+            f"{number} of the executions that were read have parts that together are longer than "
+            "the whole: some time is in two of them.",
+        )
     account = section.account if section is not None else None
     if account is None or not account.entries:
         return

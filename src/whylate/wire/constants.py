@@ -205,11 +205,12 @@ class SectionGroups(IntEnum):
 
 
 class SectionTreatment(IntEnum):
-    """What is read before executions that are treated: their own code, or 8 MiB of memory."""
+    """What is done before treated executions: code is read, memory is, or code is flushed."""
 
     NONE = 0
     PREFETCH = 1
     COLD = 2
+    FLUSH = 3
 
 
 class ListedKind(IntEnum):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 c6e9a25e62e254bda85a17a2022f8da552635bac2a1c7a59c1f80e296c57d4b5 */
+/* sources: sha256 634faadb63c352fb086454744eadd1453c5b6b03dc9982023546e1cf2f48afff */
 /* clang-format off */
 #ifndef WHYLATE_SAMPLED_BPF_PROGRAMS_H
 #define WHYLATE_SAMPLED_BPF_PROGRAMS_H

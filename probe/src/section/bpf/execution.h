@@ -48,19 +48,33 @@ ALWAYS_INLINE __u64 drop_left(struct section_cpu *cpu, struct section_owner *own
 /* Times that a mark is taken until nothing came meanwhile. */
 #define MARK_TRIES 3u
 
-/* drop_later - take from the parts at a mark what came after it: one change at most; others are
- * found as they make the parts longer than the whole */
+/*
+ * drop_later - take from the parts at a mark what came after it
+ *
+ * An end is read first and its owner marked as busy later. Meanwhile a tick may come, softirqs
+ * after it, and another thread: several changes. Steal alone can lie on both sides of the end, for
+ * it is known only as it is looked at: of it the end has what cannot have come later.
+ */
 ALWAYS_INLINE void drop_later(const struct section_owner *owner, struct section_parts *parts,
 			      __u64 now)
 {
 	if (likely(owner->changed_ns <= now))
 		return;
-	if (owner->changed_part == CHANGE_INTERRUPTED)
-		parts->interrupted_ns -= owner->changed_took_ns;
-	else if (owner->changed_part == CHANGE_PREEMPTED)
-		parts->preempted_ns -= owner->changed_took_ns;
-	else
-		parts->slept_ns -= owner->changed_took_ns;
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < SECTION_CHANGES; i++) {
+		const struct section_changed *change = &owner->recent[i];
+		__u64 later_ns = change->until_ns > now ? change->until_ns - now : 0;
+
+		later_ns = min(change->took_ns, later_ns);
+		if (change->part == CHANGE_INTERRUPTED)
+			parts->interrupted_ns -= later_ns;
+		else if (change->part == CHANGE_PREEMPTED)
+			parts->preempted_ns -= later_ns;
+		else if (change->part == CHANGE_SLEPT)
+			parts->slept_ns -= later_ns;
+		else
+			parts->steal_ns -= later_ns;
+	}
 }
 
 /*
@@ -73,6 +87,8 @@ ALWAYS_INLINE __u64 take_mark(struct section_owner *owner, struct section_mark *
 {
 	__u64 at = now;
 
+	if (now)
+		take_steal(owner);
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < MARK_TRIES; i++) {
 		mark->changes = *(volatile __u64 *)&owner->changes;
@@ -80,13 +96,14 @@ ALWAYS_INLINE __u64 take_mark(struct section_owner *owner, struct section_mark *
 		mark->parts = owner->parts;
 		if (wanted.counter_count)
 			mark_counts(owner, mark);
-		if (now)
+		if (now) {
 			drop_later(owner, &mark->parts, now);
-		else
+		} else {
 			at = bpf_ktime_get_ns();
-		/* After a beginning, of which the duration has no steal then, and after an end. */
-		take_steal(owner);
-		mark->parts.steal_ns = owner->parts.steal_ns;
+			/* Last: what is taken until then is none of the execution's. */
+			take_steal(owner);
+			mark->parts.steal_ns = owner->parts.steal_ns;
+		}
 		barrier();
 		if (likely(*(volatile __u64 *)&owner->changes == mark->changes))
 			break;
@@ -165,24 +182,18 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number, __u64 code)
 	release(owner, key, depth + 1);
 }
 
-/* bound - shorten a part until all are no longer than the execution; returns what is left of it */
-ALWAYS_INLINE __u64 bound(__u64 *part, __u64 room_ns)
-{
-	*part = min(*part, room_ns);
-	return room_ns - *part;
-}
-
 ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_frame *frame,
 			const struct section_mark *ended, __u64 now, __u64 pid_tgid, bool has_moved)
 {
 	struct section_row *row = (void *)(cpu + 1);
 	const struct section_parts *began = &frame->began.parts;
-	__u64 number = __sync_fetch_and_add(&cpu->rows, 1), room_ns = now - frame->begin_ns;
+	__u64 number = __sync_fetch_and_add(&cpu->rows, 1);
+	__u64 others_ns, duration_ns = now - frame->begin_ns;
 
 	row += number & wanted.row_mask;
 	__sync_lock_test_and_set(&row->number, 0);
 	row->begin_ns = frame->begin_ns;
-	row->duration_ns = room_ns;
+	row->duration_ns = duration_ns;
 	row->parts.interrupted_ns = ended->parts.interrupted_ns - began->interrupted_ns;
 	row->parts.preempted_ns = ended->parts.preempted_ns - began->preempted_ns;
 	row->parts.slept_ns = ended->parts.slept_ns - began->slept_ns;
@@ -190,26 +201,13 @@ ALWAYS_INLINE void keep(struct section_cpu *cpu, const struct section_frame *fra
 	row->parts.fault_ns = ended->parts.fault_ns - began->fault_ns;
 	row->parts.steal_ns = ended->parts.steal_ns - began->steal_ns;
 	row->parts.faults = ended->parts.faults - began->faults;
-	/*
-	 * What came after the end was read, and more than once, or was taken by a hypervisor until
-	 * that was read as well, is none of it. Interrupts and steal are most likely what did.
-	 */
-	room_ns = bound(&row->parts.slept_ns, room_ns);
-	room_ns = bound(&row->parts.preempted_ns, room_ns);
-	room_ns = bound(&row->parts.lock_ns, room_ns);
-	room_ns = bound(&row->parts.fault_ns, room_ns);
-	room_ns = bound(&row->parts.interrupted_ns, room_ns);
-	bound(&row->parts.steal_ns, room_ns);
+	/* The host's clock measures steal, and may go faster than this one. Nothing else is
+	 * shortened: parts that overlapped would be seen. */
+	others_ns = row->parts.interrupted_ns + row->parts.preempted_ns + row->parts.slept_ns +
+		    row->parts.lock_ns + row->parts.fault_ns;
+	row->parts.steal_ns = min(row->parts.steal_ns, duration_ns - min(others_ns, duration_ns));
 	row->samples = frame->samples;
 	row->spins = frame->spins;
-	/* What was taken after the end was read, and before the steal was, is none of it. */
-	if (wanted.has_steal) {
-		__u64 others_ns = row->parts.interrupted_ns + row->parts.preempted_ns +
-				  row->parts.slept_ns + row->parts.lock_ns + row->parts.fault_ns;
-
-		row->parts.steal_ns =
-		    min(row->parts.steal_ns, row->duration_ns - min(others_ns, row->duration_ns));
-	}
 	row->pid = pid_tgid;
 	row->begin_cpu = frame->cpu;
 	row->flags = frame->flags | (has_moved ? EXECUTION_MOVED : 0);

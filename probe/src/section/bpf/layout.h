@@ -88,7 +88,18 @@ struct section_config {
 #define CODE_READS_MOST 256u
 
 /* Why the code of a thread did not run. */
-enum section_change { CHANGE_INTERRUPTED, CHANGE_PREEMPTED, CHANGE_SLEPT };
+enum section_change { CHANGE_INTERRUPTED, CHANGE_PREEMPTED, CHANGE_SLEPT, CHANGE_STOLEN };
+
+/* The last such times of an owner that are kept: as many as can come while an execution ends, and
+ * more; a power of two. */
+#define SECTION_CHANGES 8u
+
+/* What has been added to a part. */
+struct section_changed {
+	__u64 until_ns;
+	__u64 took_ns; /* all of it before then */
+	__u64 part;    /* enum section_change */
+};
 
 /* Levels of interrupts and softirqs, one within the other. */
 #define SECTION_LEVELS 8u
@@ -194,17 +205,17 @@ struct section_owner {
 	__u64 left_ns;		     /* when it left the CPU; 0: it has one */
 	__u64 sleeps;		     /* it was not runnable then */
 	__u64 changes;		     /* times that its code did not run, */
-	__u64 changed_ns;	     /* until when the last time, */
-	__u64 changed_took_ns;	     /* and how long: a part, */
-	__u64 changed_part;	     /* enum section_change */
-	__u64 lock_ns;		     /* since when it waits for a lock; 0: it does not */
-	struct section_parts lock;   /* its parts at that time */
-	struct section_lock wait;    /* of it, what is known then */
-	__u64 fault_ns;		     /* since when a page fault is handled; 0: none is */
-	__u64 fault_place;	     /* on the stack: which one it is */
-	__u64 fault_now;	     /* a place, on its way to become a number */
-	struct section_parts fault;  /* its parts at that time */
-	__u64 steal_at_ns;	     /* what was taken from its CPU when that was last looked at */
+	__u64 changed_ns;	     /* until when what is the latest of recent[] */
+	__u64 recent_count;	     /* that were written to it */
+	struct section_changed recent[SECTION_CHANGES];
+	__u64 lock_ns;		    /* since when it waits for a lock; 0: it does not */
+	struct section_parts lock;  /* its parts at that time */
+	struct section_lock wait;   /* of it, what is known then */
+	__u64 fault_ns;		    /* since when a page fault is handled; 0: none is */
+	__u64 fault_place;	    /* on the stack: which one it is */
+	__u64 fault_now;	    /* a place, on its way to become a number */
+	struct section_parts fault; /* its parts at that time */
+	__u64 steal_at_ns;	    /* what was taken from its CPU when that was last looked at */
 	struct section_sample sample;
 	struct section_frame frames[SECTION_DEEPEST];
 };
@@ -257,6 +268,7 @@ struct section_cpu {
 	struct {
 		__u64 since_ns;
 		__u64 inner_ns;
+		__u64 lock_ns; /* of it, executions in it waited for locks */
 		__u64 steal_at_ns;
 		struct section_counts since;
 		struct section_counts inner;
@@ -264,6 +276,9 @@ struct section_cpu {
 	__u64 steal_address; /* where the kernel counts steal; 0: not known yet */
 	struct section_lock locks[SECTION_LOCKS];
 	struct section_arm arms[2]; /* placebo, treated */
+	/* Of the first CPU, where code is flushed: the next execution is of that arm, on whichever
+	 * CPU it begins; EXECUTION_TREATED or EXECUTION_PLACEBO, 0: of none. */
+	__u64 armed;
 	/* Executions that have returned, by their durations: see block waits of the wire. */
 	__u64 bins[WIRE_WAIT_BINS];
 };

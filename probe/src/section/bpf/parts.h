@@ -18,37 +18,31 @@ ALWAYS_INLINE struct section_owner *in_section(__u64 pid_tgid)
 	return owner && owner->state & OWNER_DEPTH ? owner : 0;
 }
 
-/* changed - the owner's code did not run until now, for so long */
-ALWAYS_INLINE void changed(struct section_owner *owner, __u64 now, __u64 took_ns,
-			   enum section_change part)
-{
-	owner->changed_ns = now;
-	owner->changed_took_ns = took_ns;
-	owner->changed_part = part;
-	owner->changes++;
-}
-
 /* ---------------------------------------------------------------- preempted, asleep */
 
 SECTION("tp_btf/sched_switch") int part_switch(__u64 *context)
 {
 	struct task_struct *prev = (void *)context[1], *next = (void *)context[2];
-	__u64 now = bpf_ktime_get_ns();
 	struct section_owner *owner = in_section(prev->pid);
+	__u64 now;
 
 	steal_found(next);
+	/* Before the clock is read: what is taken later is of the time without the CPU. */
+	if (owner)
+		take_steal(owner);
+	now = bpf_ktime_get_ns();
 	if (owner) {
 		struct task_struct___former *former = (void *)prev;
 		__u64 state = kernel_has(prev->__state) ? prev->__state : (__u64)former->state;
 
-		take_steal(owner);
 		owner->sleeps = state && !context[0];
 		leave_counts(owner);
 		owner->left_ns = now;
 	}
 	owner = in_section(next->pid);
 	if (owner && owner->left_ns) {
-		__u64 took_ns = now - owner->left_ns;
+		/* Clocks of two CPUs may differ. */
+		__u64 took_ns = now - min(owner->left_ns, now);
 
 		if (owner->sleeps)
 			owner->parts.slept_ns += took_ns;
@@ -58,6 +52,7 @@ SECTION("tp_btf/sched_switch") int part_switch(__u64 *context)
 		owner->steal_at_ns = steal_here();
 		return_counts(owner);
 		changed(owner, now, took_ns, owner->sleeps ? CHANGE_SLEPT : CHANGE_PREEMPTED);
+		count(&owner->changes, 1);
 	}
 	return 0;
 }
@@ -87,8 +82,10 @@ SECTION("raw_tp/irq_handler_entry") int part_interrupt(__u64 *context)
 		read_counts(&cpu->levels[level % SECTION_LEVELS].since);
 	}
 	cpu->levels[level % SECTION_LEVELS].inner_ns = 0;
-	cpu->levels[level % SECTION_LEVELS].since_ns = bpf_ktime_get_ns();
+	cpu->levels[level % SECTION_LEVELS].lock_ns = 0;
+	/* Before the clock is read, and at the end after it: no steal is of the interrupt too. */
 	cpu->levels[level % SECTION_LEVELS].steal_at_ns = steal_here();
+	cpu->levels[level % SECTION_LEVELS].since_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -127,7 +124,7 @@ SECTION("raw_tp/irq_handler_exit") int part_interrupt_end(__u64 *context)
 	if (owner && inner_ns < took_ns) {
 		struct section_frame *newest = frame_at(owner, (owner->state & OWNER_DEPTH) - 1);
 
-		owner->parts.interrupted_ns += took_ns - inner_ns;
+		count(&owner->parts.interrupted_ns, took_ns - inner_ns);
 		if (wanted.counter_count)
 			add_counts(&owner->aside, &counts);
 		if (newest->level > level) {
@@ -137,7 +134,11 @@ SECTION("raw_tp/irq_handler_exit") int part_interrupt_end(__u64 *context)
 			if (wanted.counter_count)
 				take_counts(&newest->began.counts, &counts);
 		} else {
+			/* Executions within it waited for locks: for those that it interrupts that
+			 * is time of the interrupt. */
+			owner->parts.lock_ns -= cpu->levels[level % SECTION_LEVELS].lock_ns;
 			changed(owner, now, took_ns - inner_ns, CHANGE_INTERRUPTED);
+			count(&owner->changes, 1);
 		}
 	}
 	if (level)
@@ -183,6 +184,16 @@ SECTION("raw_tp/contention_begin") int part_lock(__u64 *context)
 	return 0;
 }
 
+/* count_wait - count a wait for a lock that is over */
+ALWAYS_INLINE void count_wait(struct section_owner *owner, __u64 waited_ns)
+{
+	struct section_cpu *cpu = cpu_here();
+
+	owner->parts.lock_ns += waited_ns;
+	if (cpu && cpu->level)
+		cpu->levels[(cpu->level - 1) % SECTION_LEVELS].lock_ns += waited_ns;
+}
+
 /* keep_lock - keep a wait for a lock that is over */
 ALWAYS_INLINE void keep_lock(const struct section_owner *owner, __u64 waited_ns)
 {
@@ -223,7 +234,7 @@ SECTION("raw_tp/contention_end") int part_lock_end(__u64 *context)
 	owner->parts.slept_ns = owner->lock.slept_ns;
 	owner->parts.preempted_ns = owner->lock.preempted_ns;
 	waited_ns -= min(others_ns, waited_ns);
-	owner->parts.lock_ns += waited_ns;
+	count_wait(owner, waited_ns);
 	if (wanted.keeps_locks)
 		keep_lock(owner, waited_ns);
 	return 0;

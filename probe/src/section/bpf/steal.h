@@ -43,17 +43,40 @@ ALWAYS_INLINE __u64 steal_since(__u64 before_ns)
 	return before_ns && now_ns > before_ns ? now_ns - before_ns : 0;
 }
 
-/* take_steal - add what was taken from the running thread since that was last looked at */
+/* changed - add to a part of the owner that its code did not run, until now, for so long */
+ALWAYS_INLINE void changed(struct section_owner *owner, __u64 now, __u64 took_ns,
+			   enum section_change part)
+{
+	/* A softirq's program can be interrupted, by one that does the same. */
+	__u64 number = __sync_fetch_and_add(&owner->recent_count, 1);
+	struct section_changed *change = &owner->recent[number & (SECTION_CHANGES - 1)];
+
+	change->until_ns = now;
+	change->took_ns = took_ns;
+	change->part = part;
+	owner->changed_ns = now;
+}
+
+/*
+ * take_steal - add what was taken from the running thread since that was last looked at
+ *
+ * The thread may lose the CPU meanwhile: what was read of it then is of another time, and the
+ * switch has looked itself.
+ */
 ALWAYS_INLINE void take_steal(struct section_owner *owner)
 {
-	__u64 before_ns;
+	__u64 before_ns, now_ns;
 
 	if (!wanted.has_steal)
 		return;
-	before_ns = owner->steal_at_ns;
-	owner->steal_at_ns = steal_here();
-	if (before_ns && owner->steal_at_ns > before_ns)
-		owner->parts.steal_ns += owner->steal_at_ns - before_ns;
+	before_ns = *(volatile __u64 *)&owner->steal_at_ns;
+	now_ns = steal_here();
+	if (now_ns == before_ns ||
+	    __sync_val_compare_and_swap(&owner->steal_at_ns, before_ns, now_ns) != before_ns ||
+	    !before_ns || now_ns < before_ns)
+		return;
+	count(&owner->parts.steal_ns, now_ns - before_ns);
+	changed(owner, bpf_ktime_get_ns(), now_ns - before_ns, CHANGE_STOLEN);
 }
 
 #endif

@@ -5,6 +5,7 @@
  * Each execution that is drawn is treated or a placebo, by chance. Both read as often, by the same
  * instructions: what is treated reads other lines each time, and the placebo the first one again
  * and again, which is in the cache. So they differ by what was brought there, or driven out.
+ * Flushing alone is done by the probe (section/flush.h), which draws the next execution by it.
  */
 #ifndef WHYLATE_SECTION_BPF_TREATMENT_H
 #define WHYLATE_SECTION_BPF_TREATMENT_H
@@ -92,6 +93,17 @@ FUNCTION int read_code(__u64 code, __u64 stride)
 	return failed;
 }
 
+/* draw_armed - draw the execution that begins, if none has begun since the last flush */
+ALWAYS_INLINE void draw_armed(struct draw *drawn)
+{
+	__u32 zero = 0;
+	struct section_cpu *first = bpf_map_lookup_elem(&section_cpus, &zero);
+	__u64 armed = first ? *(volatile __u64 *)&first->armed : 0;
+
+	if (armed && __sync_val_compare_and_swap(&first->armed, armed, 0) == armed)
+		drawn->flags = EXECUTION_DRAWN | (armed & ARM_FLAGS);
+}
+
 /*
  * draw - choose whether an execution is kept, and treat it; code: where its own begins, in user
  * code
@@ -103,6 +115,10 @@ ALWAYS_INLINE void draw(struct section_cpu *cpu, __u64 code, struct draw *drawn)
 	__u64 began_ns;
 	bool is_treated;
 
+	if (wanted.treatment == TREATMENT_FLUSH) {
+		draw_armed(drawn);
+		return;
+	}
 	if (cpu->one_in > 1 && bpf_get_prandom_u32() % (__u32)cpu->one_in)
 		return;
 	drawn->flags = EXECUTION_DRAWN;
@@ -135,7 +151,8 @@ ALWAYS_INLINE void count_entry(struct section_cpu *cpu, const struct draw *drawn
 	if (drawn->failed)
 		count(&arm->failed, drawn->failed);
 	opaque(bin);
-	if (bin < WIRE_WAIT_BINS)
+	/* What a flush does is known apart from executions. */
+	if (wanted.treatment != TREATMENT_FLUSH && bin < WIRE_WAIT_BINS)
 		count(&arm->bins[bin], 1);
 }
 

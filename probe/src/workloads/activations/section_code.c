@@ -35,6 +35,11 @@ int section_code_find(struct section_plan *plan, char *text)
 {
 	struct search search = {.name = plan->begin};
 
+	if (plan->config.treatment == TREATMENT_FLUSH && plan->kind != SECTION_USER)
+		return fail(
+		    text, EOPNOTSUPP,
+		    "code of the kernel cannot be flushed: programs flush what they can map, and "
+		    "no BPF program can flush; use cold, or prefetch");
 	if (plan->config.treatment != TREATMENT_PREFETCH || plan->kind == SECTION_USER)
 		return 0;
 	if (plan->kind != SECTION_FUNCTION || *plan->end)

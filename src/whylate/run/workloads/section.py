@@ -197,6 +197,16 @@ def check_experiment(workload: Section) -> None:
         raise RequestError(
             "--experiment needs BPF programs, which read before an execution: not --hook tracefs"
         )
+    if workload.experiment == "flush":
+        if not isinstance(place, UserCode):
+            raise RequestError(
+                "--experiment flush is for user code: code of the kernel can be flushed neither by "
+                "a program, which cannot map it, nor by BPF; use cold, or prefetch"
+            )
+        if workload.one_in not in (None, 1):
+            raise RequestError(
+                "--experiment flush draws one execution after each flush: leave --one-in out"
+            )
     if workload.experiment == "prefetch" and isinstance(place, TracepointPair):
         raise RequestError(
             "--experiment prefetch reads the code of a function: what code runs between two "

@@ -51,6 +51,11 @@ class Times:
     duration_ns: NDArray[np.int64]
     parts: NDArray[np.int64]
 
+    @property
+    def overlapping(self) -> int:
+        """How many have parts that together are longer than the whole."""
+        return int(np.count_nonzero(self.parts.sum(axis=1) > self.duration_ns))
+
     def spent(self) -> NDArray[np.float64]:
         """Return the time in each part, and last the rest, float64 ns, shape (n, parts + 1)."""
         rest = self.duration_ns - self.parts.sum(axis=1)

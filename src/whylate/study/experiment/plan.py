@@ -124,7 +124,7 @@ def plan_experiment(
         workload=workload,
         cpus=plan.cpus if of_workload.takes_cpus else None,
         virtual_time=plan.virtual_time,
-        smp=max(plan.measured_cpus) + 1 if plan.virtual_time else None,
+        smp=_cpus_needed(plan) if plan.virtual_time else None,
     )
     if are_same(study, study.variants[0], study.variants[1]):
         raise RequestError(
@@ -136,6 +136,17 @@ def plan_experiment(
         check_idle_states(study)
     targets = switch.targets if target is None else frozenset({target})
     return Experiment(study, threshold_ns, duration_ns, switch.description, targets)
+
+
+def _cpus_needed(plan: RunPlan) -> int:
+    """Return how many CPUs a virtual board has: those that are measured, and those of a fault."""
+    needed = [max(plan.measured_cpus) + 1]
+    for fault in plan.faults:
+        try:
+            needed.append(injected_fault(fault.name).cpus)
+        except LabError as error:
+            raise RequestError(str(error)) from None
+    return max(needed)
 
 
 def _as_recorded(plan: RunPlan, activations: ActivationWorkload) -> dict[str, str]:

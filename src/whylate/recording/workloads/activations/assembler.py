@@ -73,6 +73,8 @@ class ActivationAssembler(ABC):
         self.longer_sink: Sink | None = None
         #: Whether each row is of an arm of an experiment.
         self.has_arms = False
+        #: Whether something was read before each of them: see ArmReport.
+        self.reads_each = True
         self.duration_ns = duration_ns
         self.accountings: dict[int, CpuAccounting] = {}
         #: Blocks that turned out not to be understood after they were added.

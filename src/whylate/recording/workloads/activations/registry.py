@@ -25,4 +25,5 @@ def activation_assembler(
     assembler = _ASSEMBLERS[type(workload)](sink, workload.duration_ns)
     assembler.longer_sink = longer
     assembler.has_arms = workload.experiment is not None
+    assembler.reads_each = workload.experiment != "flush"
     return assembler

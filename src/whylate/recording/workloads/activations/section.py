@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -157,18 +157,24 @@ class SectionAssembler(AppAssembler):
             with_path = sum(path.longer + path.control for path in paths.groups) if paths else 0
             if paths is not None and with_path + paths.lost > account.returned:
                 faults.append(f"{with_path + paths.lost} have a path of {account.returned}")
-        arms = self.section.arms if self.section is not None else []
-        if self.has_arms and [arm.treated for arm in arms] != [False, True]:
-            faults.append("the probe sent no account of both arms")
-        elif arms and sum(arm.returned for arm in arms) != kept:
-            faults.append(
-                f"{sum(arm.returned for arm in arms)} executions of both arms returned, and {kept} "
-                "were kept"
-            )
+        faults += self._faults_of_arms(kept)
         return [
             Problem("account", f"the accounting of executions does not close: {fault}", fatal=True)
             for fault in faults
         ]
+
+    def _faults_of_arms(self, kept: int) -> Iterator[str]:
+        """Yield why the accounting of arms does not close; kept: executions that have a row."""
+        arms = self.section.arms if self.section is not None else []
+        if self.has_arms and [arm.treated for arm in arms] != [False, True]:
+            yield "the probe sent no account of both arms"
+        elif arms and sum(arm.returned for arm in arms) != kept:
+            yield (
+                f"{sum(arm.returned for arm in arms)} executions of both arms returned, and {kept} "
+                "were kept"
+            )
+        if self.reads_each and any(arm.reads_counted != arm.entries for arm in arms):
+            yield "executions of an arm began, and how long reading took is in no bin"
 
     @property
     def _bins(self) -> list[CpuBins]:
