@@ -18,7 +18,7 @@ from small_disk import small_disk
 from two_variants import VALUES, bisect, plan_of, write_plan
 from whylate.bisect.settings.journal import read_bisection
 from whylate.bisect.settings.provision import KnobProvisioner
-from whylate.boards.board import BoardError, Notify
+from whylate.boards.board import BoardBusyError, BoardError, Notify
 from whylate.boards.local import LocalBoard
 from whylate.stats.search.model import Culprits
 
@@ -79,6 +79,30 @@ def test_hybrids_in_which_the_board_hangs_are_untestable_with_their_console(
         assert made.untestable == "board7 did not come up within 4 s"
         assert (tmp_path / "b" / made.log).read_text() == PANIC
     assert not result.lost
+
+
+def test_a_board_that_somebody_takes_is_given_up_and_says_nothing_of_the_hybrid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whylate.bisect.sets.carry_out.PAUSE_S", 0.0)
+    plan = plan_of(tmp_path, ["board7"], [CULPRIT])
+    opened = 0
+
+    class Taken(LocalBoard):
+        def hold(self, notify: Notify) -> None:
+            del notify
+            raise BoardBusyError("board7 is in use by another whylate (process 7)")
+
+    def open_board(*_: object) -> LocalBoard:
+        nonlocal opened
+        opened += 1
+        return LocalBoard() if opened <= 25 else Taken()
+
+    result, runs = bisect(tmp_path / "b", plan, open_board)
+    assert result.answer is None
+    assert result.lost == {"board7": "board7 is in use by another whylate (process 7)"}
+    assert len(runs) >= 20
+    assert not [made for made in runs if made.value is None]
 
 
 def whylate(*words: str) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ from whylate.bisect.sets.history import chosen_keys, history_of
 from whylate.bisect.sets.journal import UNTESTABLE, P, SetsJournal, recording_path
 from whylate.bisect.sets.model import MadeRun
 from whylate.bisect.sets.provision import Provisioned, Provisioner
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board, BoardBusyError, BoardError
 from whylate.files import read_end, write_whole
 from whylate.recording.errors import RecordingError
 from whylate.run.errors import RequestError
@@ -75,12 +75,16 @@ class Result:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What an attempt at a run gave. value: None: nothing, for that reason; is_final: for good."""
+    """What an attempt at a run gave.
+
+    value: None: nothing, for that reason; is_final: for good. is_busy: somebody else has the board.
+    """
 
     value: float | None
     unit: str = "ns"
     reason: str = ""
     is_final: bool = False
+    is_busy: bool = False
     in_force: Bools | None = None
     log: str = ""
 
@@ -218,6 +222,9 @@ class _Bisection:
             outcome = _Outcome(None, reason=str(error), is_final=True)
         if self._stopped():
             return  # the run is made again when the bisection is resumed
+        if outcome.is_busy:
+            # It says nothing of the hybrid: another board runs it, or this one when it is free.
+            self._lose(board, outcome.reason)
         if outcome.value is None and is_end:
             self._lose(board, f"a run of {self._end_name(hybrid)} failed: {outcome.reason}")
         in_force = hybrid.in_force if outcome.in_force is None else outcome.in_force
@@ -283,6 +290,8 @@ class _Bisection:
 
         try:
             done = self._attempts.make(replace(job, open=open_board))
+            if isinstance(done.error, BoardBusyError):
+                return _Outcome(None, reason=str(done.error), is_busy=True)
             reason = why_not(done, provisioned.applied, self._provisioner.sides)
         except RequestError as error:
             if is_end:
