@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from benchmark_journals import benchmark_journal
 from msgspec.structs import replace
-from off_journals import off_messages, off_plan
+from off_journals import off_messages, off_plan, traced_messages
 from rich.console import Console
 
 from whylate.recording.reader import open_recording
@@ -86,6 +86,50 @@ def test_the_period_stands_beside_the_figures_and_what_sampling_takes(tmp_path: 
 def test_late_samples_without_evidence_are_counted_apart(tmp_path: Path) -> None:
     text = " ".join(printed(summary_of(tmp_path)).split())
     assert "late for another reason, counted nowhere: 1 in programs, 4 in the kernel" in text
+
+
+def test_why_it_is_sampled_stands_below(tmp_path: Path) -> None:
+    text = " ".join(printed(summary_of(tmp_path)).split())
+    assert "Sampled, for this kernel has no tracepoint irq_disable." in text
+
+
+def traced_summary(directory: Path) -> BenchmarkSummary:
+    recording = open_recording(benchmark_journal(directory / "t", off_plan(), *traced_messages()))
+    return summarize_benchmark(recording.manifest, recording.repetitions, "r")
+
+
+def test_what_tracepoints_saw_is_exact(tmp_path: Path) -> None:
+    off = traced_summary(tmp_path).off
+    assert off is not None
+    # 378 us of 2 CPUs for 2 ms.
+    assert off.per_second_ns == pytest.approx(1e9 * 378 / 4000)
+    assert off.stretches == 1001
+    assert [(mark.low_ns, mark.high_ns) for mark in off.longest] == [(260_000, 260_000)]
+    assert [line.total_ns for line in off.lines] == [260_000, 118_000]
+    assert off.lines[1].began == ["_raw_spin_lock_irqsave", "take_it"]
+    # 10 us for 200 stretches, and 1001 of them in 4 ms.
+    assert off.stretch_ns == pytest.approx(50)
+    assert off.share_of_cpu == pytest.approx(1001 * 50 / 4e6)
+
+
+def test_quantiles_are_of_all_stretches_and_need_some_beyond(tmp_path: Path) -> None:
+    off = traced_summary(tmp_path).off
+    assert off is not None
+    assert [(each.quantile, each.low_ns, each.high_ns) for each in off.quantiles] == [
+        (0.5, 16, 17), (0.9, 1024, 1088), (0.99, 1024, 1088),
+    ]  # fmt: skip
+
+
+def test_both_ends_and_what_the_hooks_take_are_printed(tmp_path: Path) -> None:
+    text = printed(traced_summary(tmp_path))
+    words = " ".join(text.split())
+    assert "by the kernel's tracepoints: 1,001 stretches, all of them" in words
+    assert "the hooks take 1.3 % of a CPU, 50 ns a stretch" in words
+    assert "began in" in text
+    assert "_raw_spin_lock_irqsave ← take_it" in text
+    assert "p50 16 ns, p90 1.056 µs" in words
+    assert "3 longer stretches have no row" in words
+    assert "sampl" not in words
 
 
 def test_json_and_page_have_all_of_it(tmp_path: Path) -> None:

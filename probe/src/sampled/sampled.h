@@ -39,7 +39,7 @@ struct sampled {
 	int traced;  /* the program that knows when a timer was due */
 	int *events; /* by place in the plan's cpus; -1: none */
 	struct sampled_usual *usual;
-	char *memory; /* mapped */
+	void *memory; /* mapped */
 	size_t element;
 	size_t size;
 };

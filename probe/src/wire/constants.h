@@ -189,6 +189,14 @@ enum off_what {
 	OFF_COUNT = 2,
 };
 
+/* How it is known what is disabled: by the kernel's tracepoints, or by samples. */
+enum off_method {
+	OFF_METHOD_BEST = 0,
+	OFF_METHOD_SAMPLED = 1,
+	OFF_METHOD_TRACEPOINTS = 2,
+	OFF_METHOD_COUNT = 3,
+};
+
 /* What a sample shows: disabled, by a thread or by a handler; or that it came late. */
 enum off_class {
 	OFF_CLASS_DISABLED = 0,

@@ -187,6 +187,14 @@ class OffWhat(IntEnum):
     PREEMPTION = 1
 
 
+class OffMethod(IntEnum):
+    """How it is known what is disabled: by the kernel's tracepoints, or by samples."""
+
+    BEST = 0
+    SAMPLED = 1
+    TRACEPOINTS = 2
+
+
 class OffClass(IntEnum):
     """What a sample shows: disabled, by a thread or by a handler; or that it came late."""
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 558572774959baef9a6f093636b1ca063c540ccfc6b61ba44c98bf18872b7778 */
+/* sources: sha256 137cd5f1a26a1bc6c97843805405f4de4e635b953afbd2249650990433c73bf9 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 c6e9a25e62e254bda85a17a2022f8da552635bac2a1c7a59c1f80e296c57d4b5 */
+/* sources: sha256 ff9959a898b4b2d1f4592558c3272ff4ed02285296a609ebd07ba2eeb8c71e45 */
 /* clang-format off */
 #ifndef WHYLATE_SAMPLED_BPF_PROGRAMS_H
 #define WHYLATE_SAMPLED_BPF_PROGRAMS_H

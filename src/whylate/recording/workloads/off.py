@@ -1,4 +1,4 @@
-"""The workload `off`: for how long interrupts or preemption are disabled, by samples."""
+"""The workload `off`: for how long interrupts or preemption are disabled."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from msgspec import Meta
 from whylate.recording.bounds import Cpu
 from whylate.recording.off import (
     CLASSES,
+    METHODS,
+    MOST_REASON,
     SHOWN,
     STRETCH_COLUMNS,
     OffCpu,
@@ -18,9 +20,10 @@ from whylate.recording.off import (
     OffReport,
     OffStretch,
     Stretches,
+    bin_durations,
     bin_stretches,
 )
-from whylate.recording.sections import MOST_PATH_CALLERS
+from whylate.recording.sections import MOST_PATH_CALLERS, decode_bins
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.assembler import RepetitionAssembler
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
@@ -34,18 +37,23 @@ from whylate.wire.constants import (
     SHORTEST_SAMPLING_NS,
 )
 from whylate.wire.messages import (
+    OffBins,
+    OffLongest,
+    OffMethod,
+    OffRepetition,
+    OffStretches,
+)
+from whylate.wire.messages import (
     OffCpu as OffCpuMessage,
 )
 from whylate.wire.messages import (
     OffGroup as OffGroupMessage,
 )
-from whylate.wire.messages import (
-    OffLongest,
-    OffRepetition,
-    OffStretches,
-)
 
 What = Literal["irqs-off", "preempt-off"]
+#: How it is to be known; best: by tracepoints where the kernel has them, else by samples.
+Asked = Literal["best", "sampled", "tracepoints"]
+ASKED: tuple[Asked, ...] = get_args(Asked)
 #: In the order of their numbers on the wire (schema/wire.toml).
 WHATS: tuple[What, ...] = get_args(What)
 SamplingNs = Annotated[int, Meta(ge=SHORTEST_SAMPLING_NS, le=LONGEST_SAMPLING_NS)]
@@ -58,10 +66,14 @@ _NAME, _COMM = 128, 16
 
 
 class OffPoint(BenchmarkPoint, frozen=True):
-    """What is disabled, and how often that is sampled."""
+    """What is disabled, and how often that is sampled.
+
+    With tracepoints period_ns is how long a stretch takes that has a row of its own.
+    """
 
     what: What
     period_ns: SamplingNs = 53_000
+    method: Asked = "best"
     cpus: tuple[Cpu, ...] = ()
 
     @property
@@ -103,7 +115,7 @@ class OffAssembler(RepetitionAssembler):
     """Builds rows of blocks of time, one for each CPU, and the stretches."""
 
     row = OffRepetition
-    details = (OffCpuMessage, OffGroupMessage, OffLongest, OffStretches)
+    details = (OffMethod, OffCpuMessage, OffGroupMessage, OffLongest, OffStretches, OffBins)
 
     def __init__(self, workload: BenchmarkWorkload) -> None:
         super().__init__(workload)
@@ -127,6 +139,9 @@ class OffAssembler(RepetitionAssembler):
 
     def _with(self, off: OffReport, message: Any) -> OffReport:
         match message:
+            case OffMethod():
+                method, why = METHODS[message.method], shown(message.why, MOST_REASON - 1)
+                return msgspec.structs.replace(off, method=method, why=why)
             case OffCpuMessage():
                 cpus = self.point(message.turn).used_cpus
                 if len(off.cpus) >= len(cpus) or message.cpu != cpus[len(off.cpus)]:
@@ -137,13 +152,21 @@ class OffAssembler(RepetitionAssembler):
                 if message.group != len(off.groups) or len(off.groups) >= MOST_OFF_GROUPS:
                     raise WireError("a group of stretches that is none, or came before")
                 callers = [shown(name, _NAME) for name in message.callers[:MOST_PATH_CALLERS]]
-                group = _converted(message, OffGroup, why=CLASSES[message.why], callers=callers)
+                began = [shown(name, _NAME) for name in message.began[:MOST_PATH_CALLERS]]
+                group = _converted(
+                    message, OffGroup, why=CLASSES[message.why], callers=callers, began=began
+                )
                 return msgspec.structs.replace(off, groups=[*off.groups, group])
             case OffLongest():
                 if len(off.longest) >= MOST_OFF_LONGEST or message.group >= len(off.groups):
                     raise WireError("more of the longest stretches than are kept, or of no group")
                 stretch = _converted(message, OffStretch, comm=shown(message.comm, _COMM))
                 return msgspec.structs.replace(off, longest=[*off.longest, stretch])
+            case OffBins():
+                if any(bins.cpu == message.cpu for bins in off.durations):
+                    raise WireError("bins of a CPU that came before")
+                bins = decode_bins(message)
+                return msgspec.structs.replace(off, durations=[*off.durations, bins])
         raise WireError("a message of another benchmark")
 
     def _add_stretches(self, message: OffStretches) -> None:
@@ -166,6 +189,8 @@ class OffAssembler(RepetitionAssembler):
                 shown = [group.group for group in off.groups if group.why in SHOWN]
                 own = (stretches["turn"] == report.turn) & np.isin(stretches["group"], shown)
                 bins = bin_stretches(stretches["seen_ns"][own], point.period_ns)
+                if off.method == "tracepoints":
+                    bins = bin_durations(off.durations)
                 off = msgspec.structs.replace(off, bins=bins)
             reports.append(msgspec.structs.replace(report, off=off))
         return reports
