@@ -56,7 +56,7 @@ const struct workload_ops workload_off = {.command = WIRE_BENCH_OFF,
 					  .answered_at_end = true,
 					  .start = start,
 					  .poll = benchmark_poll,
-					  .stop = child_workload_stop,
+					  .stop = child_workload_ask,
 					  .abandon = child_workload_stop,
 					  .wait_ms = wait_ms,
 					  .input = child_workload_input};

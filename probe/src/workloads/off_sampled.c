@@ -107,6 +107,9 @@ static bool counts(const struct off_run *run, const struct off_kept *kept)
 {
 	enum off_class class = run->turn->groups.groups[kept->group].class;
 
+	/* A turn that was stopped ends with a block, where the next had hardly begun. */
+	if (kept->time_ns >= run->turn->end_ns - run->turn->start_ns)
+		return false;
 	return kept->is_late || class == OFF_CLASS_DISABLED || class == OFF_CLASS_HANDLER;
 }
 
@@ -152,8 +155,9 @@ static void send_repetitions(const struct off_run *run)
 	for (size_t i = 0; sums && i < cpus * blocks; i++)
 		REPORT(context, off_repetition, OFF_REPETITION, .turn = context->turn,
 		       .repetition = (uint16_t)(i / cpus), .place = (uint16_t)(i % cpus),
-		       .cpu = wire_list_u16(plan->cpus, i % cpus), .ns = plan->block_ns,
-		       .points = plan->block_ns / plan->period_ns,
+		       .cpu = wire_list_u16(plan->cpus, i % cpus),
+		       .ns = off_turn_block_ns(run->turn, i / cpus),
+		       .points = off_turn_block_ns(run->turn, i / cpus) / plan->period_ns,
 		       .disabled = sums[i][OFF_CLASS_DISABLED],
 		       .handler = sums[i][OFF_CLASS_HANDLER], .user = sums[i][OFF_CLASS_USER],
 		       .unknown = sums[i][OFF_CLASS_UNKNOWN]);
@@ -202,8 +206,7 @@ static int sample_blocks(struct off_run *run)
 	if (error)
 		return error;
 	thread_schedule(SCHED_FIFO, OFF_PRIORITY);
-	turn->start_ns = clock_ns();
-	turn->end_ns = turn->start_ns + turn->plan->block_ns * turn->plan->repetitions;
+	off_turn_begin(turn);
 	while (off_turn_sleep(turn, OFF_LOOK_NS))
 		read_all(run);
 	sampled_stop(&run->sampled);

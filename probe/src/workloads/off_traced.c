@@ -185,8 +185,7 @@ static int trace_blocks(struct off_run *run)
 
 	thread_schedule(SCHED_FIFO, OFF_PRIORITY);
 	traced_start(&run->traced);
-	turn->start_ns = clock_ns();
-	turn->end_ns = turn->start_ns + turn->plan->block_ns * turn->plan->repetitions;
+	off_turn_begin(turn);
 	read_totals(run);
 	while (goes_on) {
 		goes_on = off_turn_sleep(turn, OFF_LOOK_NS);

@@ -2,6 +2,7 @@
 #include "off_turn.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 
 /* Stretches and samples that are kept, all CPUs together: 56 MB. */
 #define MOST_KEPT (UINT64_C(1) << 20)
+/* The part of a block that is reported where the turn is stopped. */
+#define FEWEST_OF_BLOCK 4u
 /* What a message has beside a block. */
 #define MESSAGE_REST 32u
 
@@ -53,17 +56,56 @@ struct off_kept *off_turn_add(struct off_turn *turn, const char comm[16])
 	return kept;
 }
 
+static volatile sig_atomic_t is_stopped;
+
+static void stop(int signal_number)
+{
+	(void)signal_number;
+	is_stopped = 1;
+}
+
+void off_turn_begin(struct off_turn *turn)
+{
+	signal(SIGTERM, stop);
+	turn->start_ns = clock_ns();
+	turn->end_ns = turn->start_ns + turn->plan->block_ns * turn->plan->repetitions;
+}
+
+/* end_early - the block under way is the last, where there is enough of it */
+static void end_early(struct off_turn *turn, uint64_t passed_ns)
+{
+	uint64_t block_ns = turn->plan->block_ns, rest_ns = passed_ns % block_ns;
+
+	if (rest_ns >= block_ns / FEWEST_OF_BLOCK)
+		turn->blocks++;
+	else
+		passed_ns -= rest_ns;
+	turn->end_ns = turn->start_ns + passed_ns;
+}
+
 bool off_turn_sleep(struct off_turn *turn, uint64_t ns)
 {
 	uint64_t block_ns = turn->start_ns + (turn->blocks + 1) * turn->plan->block_ns;
-	uint64_t until_ns = clock_ns() + ns;
+	uint64_t until_ns = clock_ns() + ns, passed_ns;
 
 	clock_sleep_until(until_ns < block_ns ? until_ns : block_ns);
-	turn->blocks = (size_t)((clock_ns() - turn->start_ns) / turn->plan->block_ns);
-	if (turn->blocks < turn->plan->repetitions)
-		return true;
-	turn->blocks = turn->plan->repetitions;
-	return false;
+	passed_ns = clock_ns() - turn->start_ns;
+	turn->blocks = (size_t)(passed_ns / turn->plan->block_ns);
+	if (turn->blocks >= turn->plan->repetitions) {
+		turn->blocks = turn->plan->repetitions;
+		return false;
+	}
+	if (is_stopped)
+		end_early(turn, passed_ns);
+	return !is_stopped;
+}
+
+uint64_t off_turn_block_ns(const struct off_turn *turn, size_t block)
+{
+	uint64_t from_ns = turn->start_ns + block * turn->plan->block_ns;
+	uint64_t rest_ns = turn->end_ns > from_ns ? turn->end_ns - from_ns : 0;
+
+	return rest_ns < turn->plan->block_ns ? rest_ns : turn->plan->block_ns;
 }
 
 void off_turn_send_method(const struct off_turn *turn, enum off_method method, const char *why)

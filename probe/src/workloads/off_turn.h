@@ -33,7 +33,7 @@ struct off_turn {
 	struct child_context *context;
 	struct off_groups groups;
 	uint64_t start_ns, end_ns;
-	size_t blocks; /* that are over */
+	size_t blocks; /* that are over; the last of a turn that was stopped is shorter */
 	struct off_kept *kept;
 	char (*comms)[16]; /* of each that is kept */
 	size_t count, room;
@@ -46,8 +46,14 @@ int off_turn_open(struct off_turn *turn, const struct wire_bench_off *plan,
 /* off_turn_add - make room for one more, and count it; NULL: no memory */
 struct off_kept *off_turn_add(struct off_turn *turn, const char comm[16]);
 
+/* off_turn_begin - the first block begins; it ends early where the process gets SIGTERM */
+void off_turn_begin(struct off_turn *turn);
+
 /* off_turn_sleep - sleep for so long, or to the end of a block; false: the turn is over */
 bool off_turn_sleep(struct off_turn *turn, uint64_t ns);
+
+/* off_turn_block_ns - how long a block was */
+uint64_t off_turn_block_ns(const struct off_turn *turn, size_t block);
 
 /* off_turn_send_method - report how it is known what is disabled */
 void off_turn_send_method(const struct off_turn *turn, enum off_method method, const char *why);
