@@ -58,6 +58,7 @@ PLACES = {
     "wanted": ("PLACE_VALUE", "AT_SECTION_CONFIG"),
     "sampled_cpus": ("PLACE_MAP", "AT_SAMPLED_CPUS"),
     "sampling": ("PLACE_VALUE", "AT_SAMPLED_CONFIG"),
+    "off_events": ("PLACE_MAP", "AT_OFF_EVENTS"),
     "traced_cpus": ("PLACE_MAP", "AT_TRACED_CPUS"),
     "tracing": ("PLACE_VALUE", "AT_TRACED_CONFIG"),
 }

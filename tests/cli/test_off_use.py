@@ -19,7 +19,7 @@ def refusal(*arguments: str) -> str:
 
 @pytest.mark.parametrize(
     "option",
-    [["--locks"], ["--paths"], ["--counters", "cycles"], ["--comm", "a"], ["--pid", "1"],
+    [["--locks"], ["--paths"], ["--comm", "a"], ["--pid", "1"],
      ["--one-in", "2"], ["--keep-above", "1ms"], ["--threshold", "1ms"], ["--recorder", "bpf"],
      ["--require", "max<1ms"], ["--spool"], ["--list"], ["--samples"],
      ["--experiment", "cold"]],

@@ -65,8 +65,8 @@ def off_messages() -> list[Message]:
         OffGroup(0, 0, unknown, 4, 0, 4, 0, 0, (), ()),
         OffGroup(0, 1, disabled, 2, 2, 9, 380_000, 260_000, FAULT, ()),
         OffGroup(0, 2, disabled, 1, 0, 1, 0, 0, ("finish_task_switch+0x96", "schedule+0x5a"), ()),
-        OffLongest(0, 900_000, 3, 9, "irqs_off", 260_000, 6, 1),
-        OffLongest(0, 400_000, 0, 7, "other", 120_000, 3, 1),
+        OffLongest(0, 900_000, 3, 9, "irqs_off", 260_000, 6, 1, 0, ()),
+        OffLongest(0, 400_000, 0, 7, "other", 120_000, 3, 1, 0, ()),
         stretch_block(STRETCHES),
         *repetitions(),
     ]  # fmt: skip
@@ -96,7 +96,7 @@ def traced_messages() -> list[Message]:
         OffGroup(0, 0, disabled, 0, 0, 0, 0, 0, (), ()),
         OffGroup(0, 1, disabled, 1, 1, 260_000, 260_000, 260_000, FAULT[:2], FAULT[:2]),
         OffGroup(0, 2, disabled, 1_000, 0, 118_000, 0, 1_050, ("unlock+0x4",), LOCK),
-        OffLongest(0, 900_000, 3, 9, "irqs_off", 260_000, 260_000, 1),
+        OffLongest(0, 900_000, 3, 9, "irqs_off", 260_000, 260_000, 1, 0, ()),
         stretch_block(((900_000, 260_000, 260_000, 3, 9, 1),)),
         *(bins_of(cpu, DURATIONS[at]) for at, cpu in enumerate(CPUS)),
         *(

@@ -94,8 +94,8 @@ GROUP = OffGroup(0, 0, OffClass.DISABLED, 1, 0, 1, 0, 0, (), ())
         [OffCpu(0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)] * 2,
         # A group out of its order; one of the longest of no group.
         [OffGroup(0, 1, OffClass.DISABLED, 1, 0, 1, 0, 0, (), ())],
-        [OffLongest(0, 1, 0, 1, "a", 1, 1, 0)],
-        [GROUP, *[OffLongest(0, 1, 0, 1, "a", 1, 1, 0)] * 65],
+        [OffLongest(0, 1, 0, 1, "a", 1, 1, 0, 0, ())],
+        [GROUP, *[OffLongest(0, 1, 0, 1, "a", 1, 1, 0, 0, ())] * 65],
         # Figures that nothing has.
         [OffGroup(0, 0, OffClass.DISABLED, 1, 0, 1, (1 << 63) + 1, 0, (), ())],
         [OffRepetition(0, 0, 0, 0, 1, 1, 1 << 63, 0, 0, 0)],
@@ -122,7 +122,7 @@ def test_what_fits_no_plan_is_refused(messages: list[Message]) -> None:
 
 def test_control_characters_of_a_board_are_not_kept(tmp_path: Path) -> None:
     group = OffGroup(0, 0, OffClass.DISABLED, 1, 0, 1, 0, 0, ("a\x1b[2Jb" + "c" * 500,), ("\x1bd",))
-    longest = OffLongest(0, 1, 0, 1, "\x1b]0;x\x07y", 1, 1, 0)
+    longest = OffLongest(0, 1, 0, 1, "\x1b]0;x\x07y", 1, 1, 0, 0, ())
     directory = benchmark_journal(tmp_path / "r", off_plan(), group, longest)
     off = open_recording(directory).manifest.turns[0].off
     assert off is not None

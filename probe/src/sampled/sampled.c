@@ -43,6 +43,11 @@
 #define IS_SERVED false
 #endif
 
+int sampled_events(const struct sampled *sampled)
+{
+	return sampled->fds.at[AT_OFF_EVENTS];
+}
+
 struct sampled_cpu *sampled_cpu_of(const struct sampled *sampled, size_t place)
 {
 	size_t cpu = wire_list_u16(sampled->plan.cpus, place);
@@ -54,7 +59,9 @@ struct sampled_cpu *sampled_cpu_of(const struct sampled *sampled, size_t place)
 
 static int make_maps(struct sampled *sampled)
 {
-	struct sampled_config config = {.period_ns = sampled->plan.period_ns, .machine = MACHINE};
+	struct sampled_config config = {.period_ns = sampled->plan.period_ns,
+					.machine = MACHINE,
+					.counters = sampled->plan.counters};
 	int *at = sampled->fds.at;
 
 	sampled->fds.btf_fd = bpf_types_load(program_btf, PROGRAM_BTF_SIZE);
@@ -65,6 +72,11 @@ static int make_maps(struct sampled *sampled)
 					     wire_list_most_u16(sampled->plan.cpus) + 1u,
 					     &sampled->memory, &sampled->size);
 	if (at[AT_SAMPLED_CPUS] < 0)
+		return errno;
+	at[AT_OFF_EVENTS] =
+	    bpf_map_create(BPF_MAP_TYPE_PERF_EVENT_ARRAY, "wl_off_events", sizeof(uint32_t),
+			   WIRE_MOST_OFF_COUNTS * (wire_list_most_u16(sampled->plan.cpus) + 1u), 0);
+	if (at[AT_OFF_EVENTS] < 0)
 		return errno;
 	at[AT_SAMPLED_CONFIG] = bpf_map_constants("wl_sampled_conf", &config, sizeof(config));
 	return at[AT_SAMPLED_CONFIG] < 0 ? errno : 0;

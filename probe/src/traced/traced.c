@@ -31,6 +31,11 @@ static const struct {
 			{"sched_switch", PROGRAM_SWITCHED}},
 };
 
+int traced_events(const struct traced *traced)
+{
+	return traced->fds.at[AT_OFF_EVENTS];
+}
+
 struct traced_cpu *traced_cpu_of(const struct traced *traced, size_t place)
 {
 	size_t cpu = wire_list_u16(traced->plan.cpus, place);
@@ -40,7 +45,8 @@ struct traced_cpu *traced_cpu_of(const struct traced *traced, size_t place)
 
 static int make_maps(struct traced *traced)
 {
-	struct traced_config config = {.keep_ns = traced->plan.keep_ns};
+	struct traced_config config = {.keep_ns = traced->plan.keep_ns,
+				       .counters = traced->plan.counters};
 	int *at = traced->fds.at;
 
 	traced->fds.btf_fd = bpf_types_load(program_btf, PROGRAM_BTF_SIZE);
@@ -51,6 +57,11 @@ static int make_maps(struct traced *traced)
 					    wire_list_most_u16(traced->plan.cpus) + 1u,
 					    &traced->memory, &traced->size);
 	if (at[AT_TRACED_CPUS] < 0)
+		return errno;
+	at[AT_OFF_EVENTS] =
+	    bpf_map_create(BPF_MAP_TYPE_PERF_EVENT_ARRAY, "wl_off_events", sizeof(uint32_t),
+			   WIRE_MOST_OFF_COUNTS * (wire_list_most_u16(traced->plan.cpus) + 1u), 0);
+	if (at[AT_OFF_EVENTS] < 0)
 		return errno;
 	at[AT_TRACED_CONFIG] = bpf_map_constants("wl_traced_conf", &config, sizeof(config));
 	return at[AT_TRACED_CONFIG] < 0 ? errno : 0;

@@ -21,6 +21,7 @@ struct traced_plan {
 	enum off_what what;
 	uint64_t keep_ns; /* stretches of that length, or more, have a row */
 	struct wire_list cpus;
+	uint32_t counters; /* that are read */
 };
 
 #define TRACED_PROGRAMS 3u
@@ -40,6 +41,9 @@ struct traced {
 /* traced_open - run programs at the tracepoints; they look at nothing yet. Returns 0, ENOENT where
  * this kernel has none, or an errno, with the text */
 int traced_open(struct traced *traced, const struct traced_plan *plan, char *text);
+
+/* traced_events - the map of the counters that are read, WIRE_MOST_OFF_COUNTS of each CPU */
+int traced_events(const struct traced *traced);
 
 /* traced_start - measure what the programs take; they look from then on */
 void traced_start(struct traced *traced);

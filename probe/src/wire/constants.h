@@ -104,6 +104,8 @@
 #define WIRE_MOST_CONDITIONS 4u
 /* Reads before an execution of an experiment: 8 MiB in lines of 64 bytes. */
 #define WIRE_MOST_TREATMENT_READS 131072u
+/* Events that are counted in each stretch with interrupts or preemption disabled. */
+#define WIRE_MOST_OFF_COUNTS 4u
 /* Events that are counted of each execution of a section. */
 #define WIRE_MOST_EXECUTION_COUNTS 4u
 /* Of so many executions of a section at most one is drawn. */

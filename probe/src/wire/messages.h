@@ -913,6 +913,8 @@ struct wire_off_longest {
 	uint64_t seen_ns;
 	uint64_t points;
 	uint16_t group;
+	uint64_t counted_ns;
+	struct wire_list counts;
 };
 
 /* off_stretches - Stretches of all CPUs; `data`: a block off_stretches. */

@@ -23,6 +23,9 @@ static int run_plan(struct child_context *context, const void *asked)
 
 	if (error)
 		return error;
+	if (context->wanted->count > WIRE_MOST_OFF_COUNTS)
+		return fail(context->text, E2BIG, "at most %u events can be counted of a stretch",
+			    WIRE_MOST_OFF_COUNTS);
 	/* What it takes ends with the process. */
 	if (plan->method != OFF_METHOD_SAMPLED) {
 		error = off_turn_trace(&turn);

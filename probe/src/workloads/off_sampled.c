@@ -56,6 +56,23 @@ static uint16_t group_of(struct off_turn *turn, const struct sampled_row *row)
 	return off_groups_of(&turn->groups, &at);
 }
 
+/* add_counted - add what was counted up to a sample. Of preemption the first sample of a stretch is
+ * its beginning: what was counted before is of others. Nothing is known of all where it is not of a
+ * part. */
+static void add_counted(struct off_kept *kept, const struct sampled_row *row)
+{
+	struct counted *to = &kept->counted;
+	bool is_preemption = row->flags & SAMPLED_COUNTED;
+
+	if (kept->points <= is_preemption) {
+		*to = kept->points == is_preemption ? row->counted : (struct counted){0};
+		return;
+	}
+	to->time_ns = to->time_ns && row->counted.time_ns ? to->time_ns + row->counted.time_ns : 0;
+	for (size_t i = 0; i < WIRE_MOST_OFF_COUNTS; i++)
+		to->values[i] += row->counted.values[i];
+}
+
 static void keep(struct off_run *run, size_t place, const struct sampled_row *row)
 {
 	struct off_turn *turn = run->turn;
@@ -77,6 +94,7 @@ static void keep(struct off_run *run, size_t place, const struct sampled_row *ro
 		kept->pid = row->pid;
 		run->open[place] = turn->count;
 	}
+	add_counted(kept, row);
 	kept->time_ns = row->time_ns - turn->start_ns;
 	points = 1 + row->late_ns / turn->plan->period_ns;
 	kept->due_ns = row->due_ns + (points - 1) * run->turn->plan->period_ns;
@@ -218,8 +236,10 @@ static int sample_blocks(struct off_run *run)
 int off_turn_sample(struct off_turn *turn, const char *why)
 {
 	const struct wire_bench_off *plan = turn->plan;
-	const struct sampled_plan sampled = {
-	    .what = (enum off_what)plan->what, .period_ns = plan->period_ns, .cpus = plan->cpus};
+	const struct sampled_plan sampled = {.what = (enum off_what)plan->what,
+					     .period_ns = plan->period_ns,
+					     .cpus = plan->cpus,
+					     .counters = (uint32_t)turn->context->wanted->count};
 	struct off_run run = {.turn = turn};
 	int error;
 
@@ -229,8 +249,10 @@ int off_turn_sample(struct off_turn *turn, const char *why)
 				     : fail(turn->context->text, ENOMEM, "no memory for samples");
 	if (!error) {
 		off_turn_send_method(turn, OFF_METHOD_SAMPLED, why);
-		error = sample_blocks(&run);
+		error = off_turn_count(turn, sampled_events(&run.sampled));
 	}
+	if (!error)
+		error = sample_blocks(&run);
 	sampled_close(&run.sampled);
 	free(run.lost);
 	free(run.open);

@@ -46,6 +46,7 @@ static void read_rows(struct off_run *run)
 			kept->place = (uint16_t)i;
 			kept->pid = row.pid;
 			kept->group = (uint16_t)row.group;
+			kept->counted = row.counted;
 		}
 }
 
@@ -203,8 +204,10 @@ static int trace_blocks(struct off_run *run)
 int off_turn_trace(struct off_turn *turn)
 {
 	const struct wire_bench_off *plan = turn->plan;
-	const struct traced_plan traced = {
-	    .what = (enum off_what)plan->what, .keep_ns = plan->period_ns, .cpus = plan->cpus};
+	const struct traced_plan traced = {.what = (enum off_what)plan->what,
+					   .keep_ns = plan->period_ns,
+					   .cpus = plan->cpus,
+					   .counters = (uint32_t)turn->context->wanted->count};
 	struct off_run run = {.turn = turn};
 	int error;
 
@@ -215,8 +218,10 @@ int off_turn_trace(struct off_turn *turn)
 		    : fail(turn->context->text, ENOMEM, "no memory for stretches");
 	if (!error) {
 		off_turn_send_method(turn, OFF_METHOD_TRACEPOINTS, "");
-		error = trace_blocks(&run);
+		error = off_turn_count(turn, traced_events(&run.traced));
 	}
+	if (!error)
+		error = trace_blocks(&run);
 	traced_close(&run.traced);
 	free(run.lost);
 	free(run.readings);

@@ -56,6 +56,21 @@ struct off_kept *off_turn_add(struct off_turn *turn, const char comm[16])
 	return kept;
 }
 
+int off_turn_count(struct off_turn *turn, int map)
+{
+	const struct counter_set *set = turn->context->wanted;
+	int error = cpu_counters_open(&turn->counters, set, turn->plan->cpus.count);
+
+	/* The child's own are not read, and would take the hardware's. */
+	counters_close(&turn->context->counters);
+	if (error)
+		return fail(turn->context->text, error, "no memory for counters");
+	for (size_t i = 0; i < turn->plan->cpus.count && set->count && !error; i++)
+		error = cpu_counters_add(&turn->counters, set, wire_list_u16(turn->plan->cpus, i),
+					 map, WIRE_MOST_OFF_COUNTS, turn->context->text);
+	return error;
+}
+
 static volatile sig_atomic_t is_stopped;
 
 static void stop(int signal_number)
@@ -137,10 +152,17 @@ void off_turn_send_longest(const struct off_turn *turn)
 		char comm[sizeof(turn->comms[0]) + 1] = "";
 
 		memcpy(comm, turn->comms[longest[i]], sizeof(turn->comms[0]));
+		size_t counters = kept->counted.time_ns ? turn->context->wanted->count : 0;
+		uint8_t room[8 * WIRE_MOST_OFF_COUNTS];
+		uint64_t counts[WIRE_MOST_OFF_COUNTS];
+
+		memcpy(counts, kept->counted.values, sizeof(counts));
 		REPORT(turn->context, off_longest, OFF_LONGEST, .turn = turn->context->turn,
 		       .at_ns = kept->time_ns, .cpu = wire_list_u16(turn->plan->cpus, kept->place),
 		       .pid = kept->pid, .comm = wire_text(comm), .seen_ns = kept->late_ns,
-		       .points = kept->points, .group = kept->group);
+		       .points = kept->points, .group = kept->group,
+		       .counted_ns = kept->counted.time_ns,
+		       .counts = wire_list_of_u64(room, counts, counters));
 	}
 }
 

@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 #include "benchmark/child.h"
+#include "bpf/counted_layout.h"
 #include "clock.h"
+#include "cpu_counters.h"
 #include "off_groups.h"
 
 /* What was seen is looked at this often. */
@@ -26,12 +28,14 @@ struct off_kept {
 	uint16_t place; /* of its CPU */
 	uint16_t group;
 	bool is_late;
+	struct counted counted;
 };
 
 struct off_turn {
 	const struct wire_bench_off *plan;
 	struct child_context *context;
 	struct off_groups groups;
+	struct cpu_counters counters;
 	uint64_t start_ns, end_ns;
 	size_t blocks; /* that are over; the last of a turn that was stopped is shorter */
 	struct off_kept *kept;
@@ -45,6 +49,10 @@ int off_turn_open(struct off_turn *turn, const struct wire_bench_off *plan,
 
 /* off_turn_add - make room for one more, and count it; NULL: no memory */
 struct off_kept *off_turn_add(struct off_turn *turn, const char comm[16]);
+
+/* off_turn_count - count on each CPU what the host wants counted, and let programs read it in that
+ * map. Returns 0, or an errno with the text. */
+int off_turn_count(struct off_turn *turn, int map);
 
 /* off_turn_begin - the first block begins; it ends early where the process gets SIGTERM */
 void off_turn_begin(struct off_turn *turn);

@@ -137,7 +137,7 @@ def command(
         from whylate.cli.section_off import check_options, sample_off
 
         check_options(section, click.get_current_context())
-        sample_off(section, duration_ns, period_ns, hook, options)
+        sample_off(section, duration_ns, period_ns, hook, counters, options)
         return
     if hook in OF_OFF:
         raise RequestError(f"--hook {hook} is for irqs-off and preempt-off")

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from whylate.recording.bounds import Count, Cpu, Small, TimeNs
 from whylate.recording.sections import MOST_PATH_CALLERS, CpuBins
 from whylate.recording.waits import PARTS, bin_edges
-from whylate.wire.constants import MOST_OFF_GROUPS, MOST_OFF_LONGEST, OffClass, OffMethod
+from whylate.wire.constants import (
+    MOST_OFF_COUNTS,
+    MOST_OFF_GROUPS,
+    MOST_OFF_LONGEST,
+    OffClass,
+    OffMethod,
+)
 
 #: What samples show, by the number that the probe sends.
 ClassName = Literal["disabled", "handler", "user", "unknown"]
@@ -79,7 +85,10 @@ class OffGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OffStretch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One of the longest. at_ns: when it was seen to end, since the start of its turn."""
+    """One of the longest. at_ns: when it was seen to end, since the start of its turn.
+
+    counts: of the plan's counters, in the last counted_ns of it; none where they are not known.
+    """
 
     at_ns: TimeNs
     cpu: Cpu
@@ -88,6 +97,8 @@ class OffStretch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seen_ns: TimeNs
     points: Count
     group: Small
+    counted_ns: TimeNs = 0
+    counts: Annotated[list[Count], Meta(max_length=MOST_OFF_COUNTS)] = []
 
 
 class OffBin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

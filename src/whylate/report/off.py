@@ -27,7 +27,41 @@ def line_columns(off: OffFigures) -> tuple[str, ...]:
 
 def mark_columns(off: OffFigures) -> tuple[str, ...]:
     """Return the headings of the table of the longest."""
-    return _MARK_COLUMNS + _began_columns(off)
+    return (_MARK_COLUMNS[:3] + _count_columns(off) + _MARK_COLUMNS[3:]) + _began_columns(off)
+
+
+def mark_numbers(off: OffFigures) -> int:
+    """Return how many columns of the table of the longest are numbers; they come first."""
+    return 3 + len(_count_columns(off))
+
+
+def _count_columns(off: OffFigures) -> tuple[str, ...]:
+    """Return the counters, cycles an instruction, and the share of cycles of what stalls."""
+    if not off.counters:
+        return ()
+    ratios = ["CPI"] if {"cycles", "instructions"} <= set(off.counters) else []
+    return ("counted", *off.counters, *ratios, *(f"{name}/cycle" for name in _stalls(off)))
+
+
+def _stalls(off: OffFigures) -> list[str]:
+    if "cycles" not in off.counters:
+        return []
+    return [name for name in off.counters if "stall" in name]
+
+
+def _counts(off: OffFigures, mark: OffMark) -> tuple[str, ...]:
+    """Return what was counted of one of the longest, in the order of the columns."""
+    columns = _count_columns(off)
+    if not mark.counts:
+        return ("–",) * len(columns)
+    texts = [format_short_ns(mark.counted_ns)]
+    texts += [format_count(mark.counts[name]) for name in off.counters]
+    cycles, instructions = mark.counts.get("cycles", 0), mark.counts.get("instructions", 0)
+    if "CPI" in columns:
+        texts.append(f"{cycles / instructions:.2f}" if instructions else "–")
+    for name in _stalls(off):
+        texts.append(format_percent(mark.counts[name] / cycles, 1) if cycles else "–")
+    return tuple(texts)
 
 
 def _is_exact(off: OffFigures) -> bool:
@@ -94,6 +128,7 @@ def mark_rows(off: OffFigures, most: int, callers: int) -> list[tuple[str, ...]]
             _length(mark),
             format_seconds(mark.at_ns / 1e9),
             str(mark.cpu),
+            *_counts(off, mark),
             plain(f"{mark.comm}/{mark.pid}", 40),
             _ended(mark, callers),
             *_began(off, mark, callers),

@@ -53,7 +53,10 @@ class OffLine(msgspec.Struct, frozen=True):
 
 
 class OffMark(msgspec.Struct, frozen=True):
-    """A high-water mark: it lasted at least low_ns and less than high_ns."""
+    """A high-water mark: it lasted at least low_ns and less than high_ns.
+
+    counts: by the names of the counters, in the last counted_ns; none where they are not known.
+    """
 
     at_ns: int
     cpu: int
@@ -64,6 +67,8 @@ class OffMark(msgspec.Struct, frozen=True):
     why: str
     callers: list[str]
     began: list[str] = []
+    counted_ns: int = 0
+    counts: dict[str, int] = {}
 
 
 class OffQuantile(msgspec.Struct, frozen=True):
@@ -101,6 +106,7 @@ class OffFigures(msgspec.Struct, frozen=True):
     stretches: int | None = None
     stretch_ns: float | None = None
     quantiles: list[OffQuantile] = []
+    counters: list[str] = []
     notes: list[str] = []
     warnings: list[Caution] = []
 
@@ -207,8 +213,14 @@ def function_of(caller: str) -> str:
     return name + space + module
 
 
-def summarize_off(what: str, period_ns: int, report: OffReport, rows: Repetitions) -> OffFigures:
-    """Return what samples showed; report: that of all turns, joined."""
+def summarize_off(
+    what: str,
+    period_ns: int,
+    report: OffReport,
+    rows: Repetitions,
+    counters: Sequence[str] = (),
+) -> OffFigures:
+    """Return what was seen; report: that of all turns, joined; counters: their names."""
     held = rows.column("disabled") + rows.column("handler")
     share = share_of_points(held, rows)
     looked_ns, exact = int(rows.column("ns").sum()), is_exact(report)
@@ -224,7 +236,8 @@ def summarize_off(what: str, period_ns: int, report: OffReport, rows: Repetition
         lasting=count_lasting(report),
         bins=report.bins,
         lines=_lines(report, point_ns),
-        longest=_marks(what, report, period_ns),
+        longest=_marks(what, report, period_ns, counters),
+        counters=list(counters),
         not_known={f"points_{name}": count for name, count in not_known.items()},
         share_of_cpu=looking_cost(report, looked_ns),
         cpus=report.cpus,
@@ -296,7 +309,7 @@ def join_lines(lines: Sequence[OffLine], callers: int) -> list[OffLine]:
     return sorted(joined, key=lambda line: (-line.points, line.callers, line.began))
 
 
-def _marks(what: str, report: OffReport, period_ns: int) -> list[OffMark]:
+def _marks(what: str, report: OffReport, period_ns: int, counters: Sequence[str]) -> list[OffMark]:
     """Return the longest. Interrupts were disabled for up to a period more than was seen.
 
     Preemption was disabled at the first and the last point, and for up to a period at both ends.
@@ -316,6 +329,8 @@ def _marks(what: str, report: OffReport, period_ns: int) -> list[OffMark]:
             why=report.groups[stretch.group].why,
             callers=[function_of(name) for name in report.groups[stretch.group].callers],
             began=[function_of(name) for name in report.groups[stretch.group].began],
+            counted_ns=stretch.counted_ns,
+            counts=dict(zip(counters, stretch.counts, strict=False)),
         )
         for stretch in report.longest
     ]
@@ -327,13 +342,12 @@ def _notes(figures: OffFigures) -> list[str]:
         idle = " The idle thread's own time is left out." if figures.what == "preempt-off" else ""
         note = (
             "Every stretch between the kernel's own tracepoints on a CPU is counted, with what the "
-            f"hooks there take; those of {period} and more have a row each.{idle} No counters of "
-            "the CPU are read."
+            f"hooks there take; those of {period} and more have a row each.{idle}"
         )
-        return [note]
+        return [note, *_counter_notes(figures)]
     unseen = (
         f"Shorter ones than {period} are seen as often as a sample is due in them, so that no "
-        "percentile is given. The idle thread is not sampled. No counters of the CPU are read."
+        "percentile is given. The idle thread is not sampled."
     )
     if figures.what == "irqs-off":
         how = (
@@ -344,12 +358,29 @@ def _notes(figures: OffFigures) -> list[str]:
         lasting = (
             f"Stretches of {period} and more are all seen, for up to {period} less than they last. "
         )
-        return [how, lasting + unseen, _other_points(figures)]
+        return [how, lasting + unseen, *_counter_notes(figures), _other_points(figures)]
     how = (
         "Samples of the kernel's own count of what disables preemption. Those in turn of one "
         f"thread are one stretch: it may have been several, with gaps of less than {period}."
     )
-    return [how, unseen, _other_points(figures)]
+    return [how, unseen, *_counter_notes(figures), _other_points(figures)]
+
+
+def _counter_notes(figures: OffFigures) -> list[str]:
+    """Say what the counts of the longest are of."""
+    if not figures.counters:
+        return []
+    if not any(mark.counts for mark in figures.longest):
+        return ["No counts: another user had the CPU's counters for a part of the time."]
+    if figures.method == "tracepoints":
+        return ["Counters are read at both ends of a stretch."]
+    if figures.what == "preempt-off":
+        return ["Counters are read at each sample: they counted from the first to the last."]
+    ends = (
+        "Counters are read where a stretch ends. Where it began is not seen: they counted from the "
+        "last timer of any kind that came in time (counted)."
+    )
+    return [ends]
 
 
 def _other_points(figures: OffFigures) -> str:

@@ -1355,6 +1355,8 @@ class OffLongest(
         "seen_ns": (0, 4_611_686_018_427_387_903),
         "points": (0, 9_223_372_036_854_775_807),
         "group": (0, 1_024),
+        "counted_ns": (0, 4_611_686_018_427_387_903),
+        "counts": (0, 9_223_372_036_854_775_807),
     },
 ):
     """One of the longest stretches with interrupts or preemption disabled."""
@@ -1367,6 +1369,8 @@ class OffLongest(
     seen_ns: U64
     points: U64
     group: U16
+    counted_ns: U64
+    counts: ListU64
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 137cd5f1a26a1bc6c97843805405f4de4e635b953afbd2249650990433c73bf9 */
+/* sources: sha256 ea055769b7094c1150df67475bbef53da272ceb6ca83872c4b59877b4387d82c */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 3c5d5b960bb349f444172c7f86a5994c1dd852293d0b5f29e309963bfee6795e */
+/* sources: sha256 b83e883f0682bb6da8f9e08404e2a5e134c7097a804abc1a36cf868c98153fa7 */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H

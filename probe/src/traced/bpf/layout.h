@@ -4,6 +4,7 @@
 #ifndef WHYLATE_TRACED_BPF_LAYOUT_H
 #define WHYLATE_TRACED_BPF_LAYOUT_H
 
+#include "bpf/counted_layout.h"
 #include "wire/constants.h"
 
 #ifndef __BPF__
@@ -26,7 +27,9 @@ enum traced_place {
 
 /* Constants once the programs are loaded. */
 struct traced_config {
-	__u64 keep_ns; /* a stretch of that length, or more, has a row */
+	__u64 keep_ns;	/* a stretch of that length, or more, has a row */
+	__u32 counters; /* that are read at both ends */
+	__u32 reserved;
 };
 
 /* Stretches that began and ended at the same places. */
@@ -47,6 +50,7 @@ struct traced_row {
 	__u32 pid; /* of the thread that ended it */
 	__u32 group;
 	char comm[16];
+	struct counted counted; /* between both ends */
 };
 
 /* A CPU. */
@@ -59,6 +63,7 @@ struct traced_cpu {
 	__u64 unpaired; /* ends without a beginning */
 	__u64 begin_ns; /* 0: it is not disabled, as far as known */
 	__u64 began[2];
+	struct counted counted; /* then */
 	__u32 is_on;
 	__u32 reserved;
 	__u64 bins[WIRE_WAIT_BINS];

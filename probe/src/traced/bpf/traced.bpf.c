@@ -7,6 +7,7 @@
  */
 #include "bpf/bin.h"
 #include "layout.h"
+#include "bpf/counted.h"
 
 /* A map of struct traced_cpu. */
 char traced_cpus SECTION("maps");
@@ -27,6 +28,7 @@ ALWAYS_INLINE void begin(struct traced_cpu *cpu, __u64 address, __u64 parent)
 	cpu->began[0] = address;
 	cpu->began[1] = parent;
 	cpu->begin_ns = bpf_ktime_get_ns();
+	read_counted(&cpu->counted, tracing.counters, cpu->begin_ns);
 }
 
 /* group_of - the number of the group of what ends there; 0: there is no room */
@@ -73,6 +75,11 @@ ALWAYS_INLINE void keep(struct traced_cpu *cpu, __u32 group, __u64 now, __u64 to
 	row->pid = bpf_get_current_pid_tgid();
 	row->group = group;
 	bpf_get_current_comm(row->comm, sizeof(row->comm));
+	row->counted.time_ns = 0;
+	if (tracing.counters) {
+		read_counted(&row->counted, tracing.counters, now);
+		take_counted(&row->counted, &cpu->counted);
+	}
 	cpu->written = number + 1;
 	__sync_lock_test_and_set(&row->number, number + 1);
 }

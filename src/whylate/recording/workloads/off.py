@@ -26,7 +26,11 @@ from whylate.recording.off import (
 from whylate.recording.sections import MOST_PATH_CALLERS, decode_bins
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.assembler import RepetitionAssembler
-from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
+from whylate.recording.workloads.benchmarks import (
+    BenchmarkPoint,
+    BenchmarkWorkload,
+    CounterPlan,
+)
 from whylate.text import shown
 from whylate.wire.blocks import decode_numbers, decode_rows
 from whylate.wire.codec import WireError
@@ -102,6 +106,11 @@ class Off(BenchmarkWorkload, frozen=True, kw_only=True, tag="off"):
     points: list[OffPoint]
 
     @property
+    def repetition_counters(self) -> list[CounterPlan]:
+        """None: they are read at the longest stretches."""
+        return []
+
+    @property
     def turn_bytes(self) -> int:
         """Bytes of the groups and of all stretches, where every sample is one."""
         samples = max(
@@ -120,7 +129,7 @@ class OffAssembler(RepetitionAssembler):
     def __init__(self, workload: BenchmarkWorkload) -> None:
         super().__init__(workload)
         self._tables: list[np.ndarray[Any, np.dtype[np.int64]]] = []
-        self._counts: dict[int, int] = {}  # type: ignore[assignment]
+        self._stretches: dict[int, int] = {}
 
     def place(self, message: OffRepetition) -> tuple[int, int]:
         """Return the block, and the CPU's place."""
@@ -160,23 +169,26 @@ class OffAssembler(RepetitionAssembler):
             case OffLongest():
                 if len(off.longest) >= MOST_OFF_LONGEST or message.group >= len(off.groups):
                     raise WireError("more of the longest stretches than are kept, or of no group")
-                stretch = _converted(message, OffStretch, comm=shown(message.comm, _COMM))
+                stretch = self._stretch(message)
                 return msgspec.structs.replace(off, longest=[*off.longest, stretch])
             case OffBins():
-                if any(bins.cpu == message.cpu for bins in off.durations):
-                    raise WireError("bins of a CPU that came before")
-                bins = decode_bins(message)
-                return msgspec.structs.replace(off, durations=[*off.durations, bins])
+                return _with_bins(off, message)
         raise WireError("a message of another benchmark")
 
+    def _stretch(self, message: OffLongest) -> OffStretch:
+        if len(message.counts) not in (0, len(self.workload.counters)):
+            raise WireError("counts of other counters")
+        stretch: OffStretch = _converted(message, OffStretch, comm=shown(message.comm, _COMM))
+        return stretch
+
     def _add_stretches(self, message: OffStretches) -> None:
-        count = self._counts.get(message.turn, 0)
+        count = self._stretches.get(message.turn, 0)
         if message.first != count or count + message.count > _MOST_STRETCHES:
             raise WireError("stretches that came before, or more than are kept")
         table = decode_rows(decode_numbers(message.data), message.count, "off_stretches")
         if (table < 0).any():
             raise WireError("a stretch that cannot have been")
-        self._counts[message.turn] = count + message.count
+        self._stretches[message.turn] = count + message.count
         self._tables.append(np.insert(table, 0, message.turn, axis=1))
 
     def reports(self) -> list[TurnReport]:
@@ -200,6 +212,13 @@ class OffAssembler(RepetitionAssembler):
         empty = np.empty((0, len(STRETCH_COLUMNS)), np.int64)
         table = np.concatenate([empty, *self._tables])
         return Stretches({name: table[:, i] for i, name in enumerate(STRETCH_COLUMNS)})
+
+
+def _with_bins(off: OffReport, message: OffBins) -> OffReport:
+    """Return the report with all stretches of one more CPU."""
+    if any(bins.cpu == message.cpu for bins in off.durations):
+        raise WireError("bins of a CPU that came before")
+    return msgspec.structs.replace(off, durations=[*off.durations, decode_bins(message)])
 
 
 def _converted(message: Any, kind: Any, **changes: object) -> Any:

@@ -11,6 +11,7 @@ from whylate.report.off import (
     line_columns,
     line_rows,
     mark_columns,
+    mark_numbers,
     mark_rows,
     off_headline,
     quantile_text,
@@ -42,9 +43,15 @@ class OffTables:
 
 def off_tables(off: OffFigures) -> OffTables:
     """Return what the page shows of a recording."""
+    marks = mark_rows(off, _MOST_MARKS, _CALLERS)
     tables = (
         OffTable("Who ended it", line_columns(off), line_rows(off, _MOST_LINES, _CALLERS), 4),
-        OffTable("High-water marks", mark_columns(off), mark_rows(off, _MOST_MARKS, _CALLERS), 3),
+        OffTable(
+            "High-water marks",
+            mark_columns(off),
+            marks,
+            mark_numbers(off),
+        ),
         OffTable("How long", BIN_COLUMNS, bin_rows(off), 2),
     )
     texts = [text for text in (off_headline(off), why_text(off), quantile_text(off)) if text]

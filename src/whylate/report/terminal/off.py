@@ -14,6 +14,7 @@ from whylate.report.off import (
     line_columns,
     line_rows,
     mark_columns,
+    mark_numbers,
     mark_rows,
     more_lines,
     off_headline,
@@ -36,7 +37,7 @@ def print_off(off: OffFigures, console: Console) -> None:
     _print(line_columns(off), line_rows(off, _MOST_LINES, _CALLERS), 4, console)
     if text := more_lines(off, _MOST_LINES, _CALLERS):
         console.print(Text(text, style="dim"))
-    _print(mark_columns(off), mark_rows(off, _MOST_MARKS, _CALLERS), 3, console)
+    _print(mark_columns(off), mark_rows(off, _MOST_MARKS, _CALLERS), mark_numbers(off), console)
     _print(BIN_COLUMNS, bin_rows(off), 2, console)
 
 

@@ -86,7 +86,11 @@ class OffSummarizer(BenchmarkSummarizer):
         point = measured[0]
         assert isinstance(point.point, OffPoint)  # noqa: S101 (chosen by its type)
         off = summarize_off(
-            point.point.what, point.point.period_ns, join_reports(reports), self.repetitions
+            point.point.what,
+            point.point.period_ns,
+            join_reports(reports),
+            self.repetitions,
+            [counter.name for counter in self.manifest.plan.workload.counters],
         )
         return {"off": off, "notes": off.notes, "warnings": off.warnings}
 
