@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmark_journals import plan_of
+from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
 from whylate.recording.workloads import Benchmark
+from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.off import OffPoint, What
 from whylate.wire.constants import OffClass
 from whylate.wire.constants import OffMethod as OffMethodNumber
@@ -36,8 +38,9 @@ STRETCHES = (
 POINTS = ((3, 0, 1, 0), (7, 0, 0, 0), (0, 0, 0, 0), (0, 2, 0, 4))
 
 
-def off_plan(what: What = "irqs-off") -> Benchmark:
-    return plan_of([OffPoint(what, PERIOD_NS, cpus=CPUS)], rounds=1)
+def off_plan(what: What = "irqs-off", counters: Sequence[str] = ()) -> Benchmark:
+    plan = plan_of([OffPoint(what, PERIOD_NS, cpus=CPUS)], rounds=1)
+    return replace(plan, counters=[CounterPlan(name) for name in counters])
 
 
 def stretch_block(rows: Sequence[tuple[int, ...]], turn: int = 0, first: int = 0) -> OffStretches:

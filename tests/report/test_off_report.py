@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace as changed
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,14 @@ from rich.console import Console
 
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads.off import What
+from whylate.report.off import mark_columns, mark_rows
 from whylate.report.page.benchmark import render_benchmark
 from whylate.report.terminal.benchmark import print_benchmark
 from whylate.summary.as_json import benchmark_json
 from whylate.summary.benchmarks.model import BenchmarkSummary
 from whylate.summary.off import join_reports
 from whylate.summary.workloads import summarize_benchmark
+from whylate.wire.messages import OffLongest
 
 
 def summary_of(directory: Path, what: What = "irqs-off") -> BenchmarkSummary:
@@ -130,6 +133,48 @@ def test_both_ends_and_what_the_hooks_take_are_printed(tmp_path: Path) -> None:
     assert "p50 16 ns, p90 1.056 µs" in words
     assert "3 longer stretches have no row" in words
     assert "sampl" not in words
+
+
+COUNTERS = ("cycles", "instructions", "icache-stall")
+
+
+def counted_summary(directory: Path, counts: tuple[int, ...]) -> BenchmarkSummary:
+    messages = [
+        changed(message, counted_ns=130_000, counts=counts)
+        if isinstance(message, OffLongest) and message.comm == "other"
+        else message
+        for message in off_messages()
+    ]
+    journal = benchmark_journal(directory / "c", off_plan(counters=COUNTERS), *messages)
+    recording = open_recording(journal)
+    return summarize_benchmark(recording.manifest, recording.repetitions, "r")
+
+
+def test_the_longest_have_cycles_an_instruction_and_the_share_of_stalls(tmp_path: Path) -> None:
+    summary = counted_summary(tmp_path, (260_000, 65_000, 130_000))
+    assert summary.off is not None
+    assert [mark.counts for mark in summary.off.longest] == [
+        {},
+        dict(zip(COUNTERS, (260_000, 65_000, 130_000), strict=True)),
+    ]
+    none, line = (
+        dict(zip(mark_columns(summary.off), row, strict=True))
+        for row in mark_rows(summary.off, 2, 1)
+    )
+    assert line["counted"] == "130 µs"
+    assert (line["cycles"], line["CPI"], line["icache-stall/cycle"]) == (
+        "260,000",
+        "4.00",
+        "50.0 %",
+    )
+    assert none["CPI"] == "–"
+    assert "1 record" not in printed(summary)
+
+
+def test_counts_of_other_counters_are_refused(tmp_path: Path) -> None:
+    off = counted_summary(tmp_path, (1, 2)).off
+    assert off is not None
+    assert all(not mark.counts for mark in off.longest)
 
 
 def test_json_and_page_have_all_of_it(tmp_path: Path) -> None:

@@ -152,9 +152,8 @@ def test_the_longest_have_counts_from_the_timer_before_to_their_end(directory: P
         assert 0 < mark["counts"]["instructions"] <= mark["counts"]["cycles"]
 
 
-def test_a_board_without_counters_is_refused_with_the_reason(
-    directory: Path, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("directory")
+def test_a_board_without_counters_is_refused_with_the_reason(tmp_path: Path) -> None:
     result = CliRunner().invoke(
         whylate,
         ["section", "irqs-off", "pc", "--virtual-time", "--smp", "1", "--for", "1s",
