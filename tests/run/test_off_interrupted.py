@@ -24,10 +24,15 @@ def test_ctrl_c_keeps_what_was_seen_of_the_turn_under_way(tmp_path: Path) -> Non
          "1ms", "--for", f"{LENGTH_S}s", "-o", str(directory)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
-        time.sleep(7)
+        assert process.stderr is not None
+        before = ""
+        while "measuring" not in before and (line := process.stderr.readline()):
+            before += line
+        time.sleep(5)
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
+    errors = before + errors
     if "cannot be kept here" in errors or "cannot be sampled" in errors:
         pytest.skip("this kernel permits no samples")
     assert time.monotonic() - began < 20
