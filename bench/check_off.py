@@ -46,11 +46,12 @@ class Compared:
     lasting: int
 
 
-def measure(what: str, fault: str, length: str, board: str, directory: Path) -> dict[str, Any]:
-    """Sample the board while the fault acts; return what --json prints."""
+def measure(what: str, fault: str, options: argparse.Namespace, directory: Path) -> dict[str, Any]:
+    """Look at the board while the fault acts; return what --json prints."""
     command = [
-        *(sys.executable, "-m", "whylate", "section", what, board, "--virtual-time", "--json"),
-        *("--smp", "1", "--for", length, "--fault", fault, "-o", str(directory)),
+        *(sys.executable, "-m", "whylate", "section", what, options.board, "--virtual-time"),
+        *("--json", "--hook", options.hook, "--smp", "1", "--for", options.length),
+        *("--fault", fault, "-o", str(directory)),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -76,7 +77,8 @@ def compare(what: str, module: str, document: dict[str, Any], directory: Path) -
     off = document["off"]
     ours = list(groups_of(report, what, module))
     points = sum(report["groups"][group]["points"] for group in ours)
-    seen = 1e3 * points * PERIOD_NS / off["sampled_ns"]
+    point_ns = 1 if off["method"] == "tracepoints" else PERIOD_NS
+    seen = 1e3 * points * point_ns / off["sampled_ns"]
     others = off["per_second_ns"] / 1e6 - seen
     rows = pq.read_table(directory / "stretches.parquet")
     lasting = rows.column("seen_ns").to_numpy() >= PERIOD_NS
@@ -96,6 +98,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--for", dest="length", default="4s")
     parser.add_argument("--board", default="pc")
+    parser.add_argument("--hook", default="best", help="samples, or tracepoints")
     parser.add_argument("--only", help="faults with this in their description")
     options = parser.parse_args()
     print("| sampled | fault | logged, ms/s | seen, ms/s | off by | named |")
@@ -105,7 +108,7 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory(prefix="whylate-off-") as name:
             directory = Path(name) / "r"
-            document = measure(what, fault, options.length, options.board, directory)
+            document = measure(what, fault, options, directory)
             compared = compare(what, module, document, directory)
         off = compared.seen / compared.logged - 1
         print(

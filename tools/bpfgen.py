@@ -25,6 +25,7 @@ MAINS = (
     SOURCES / "recorder/bpf/recorder.bpf.c",
     SOURCES / "section/bpf/section.bpf.c",
     SOURCES / "sampled/bpf/sampled.bpf.c",
+    SOURCES / "traced/bpf/traced.bpf.c",
 )
 #: The kind of a program, by the type of its section.
 KINDS = {
@@ -57,6 +58,9 @@ PLACES = {
     "wanted": ("PLACE_VALUE", "AT_SECTION_CONFIG"),
     "sampled_cpus": ("PLACE_MAP", "AT_SAMPLED_CPUS"),
     "sampling": ("PLACE_VALUE", "AT_SAMPLED_CONFIG"),
+    "off_events": ("PLACE_MAP", "AT_OFF_EVENTS"),
+    "traced_cpus": ("PLACE_MAP", "AT_TRACED_CPUS"),
+    "tracing": ("PLACE_VALUE", "AT_TRACED_CONFIG"),
 }
 #: The kind of relocation of a call, and its instruction.
 R_BPF_64_32, CALL = 10, 0x85

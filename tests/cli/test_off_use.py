@@ -19,14 +19,20 @@ def refusal(*arguments: str) -> str:
 
 @pytest.mark.parametrize(
     "option",
-    [["--locks"], ["--paths"], ["--counters", "cycles"], ["--comm", "a"], ["--pid", "1"],
+    [["--locks"], ["--paths"], ["--comm", "a"], ["--pid", "1"],
      ["--one-in", "2"], ["--keep-above", "1ms"], ["--threshold", "1ms"], ["--recorder", "bpf"],
-     ["--require", "max<1ms"], ["--hook", "kprobe"], ["--spool"], ["--list"], ["--samples"],
+     ["--require", "max<1ms"], ["--spool"], ["--list"], ["--samples"],
      ["--experiment", "cold"]],
     ids=" ".join,
 )  # fmt: skip
 def test_options_of_executions_are_refused(option: list[str]) -> None:
     assert refusal("preempt-off", *option).startswith(f"{option[0]} is for executions")
+
+
+def test_hooks_are_of_what_they_can_show() -> None:
+    assert "takes --hook best, samples, tracepoints" in refusal("irqs-off", "--hook", "kprobe")
+    for hook in ("samples", "tracepoints"):
+        assert "for irqs-off and preempt-off" in refusal("kmem_cache_alloc", "--hook", hook)
 
 
 def test_the_options_of_executions_are_options_of_the_verb() -> None:

@@ -9,7 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmark_journals import benchmark_journal
-from off_journals import FAULT, PERIOD_NS, STRETCHES, off_messages, off_plan, stretch_block
+from off_journals import (
+    FAULT,
+    LOCK,
+    PERIOD_NS,
+    STRETCHES,
+    bins_of,
+    off_messages,
+    off_plan,
+    stretch_block,
+    traced_messages,
+)
 
 from whylate.recording.errors import RecordingError
 from whylate.recording.off import STRETCH_COLUMNS, Stretches, bin_stretches
@@ -49,6 +59,21 @@ def test_stretches_of_a_period_and_more_are_in_bins_as_long_as_they_were_seen(
     assert off.bins[0].low_ns == PERIOD_NS
 
 
+def test_stretches_between_tracepoints_are_all_in_bins_with_both_their_ends(
+    tmp_path: Path,
+) -> None:
+    directory = benchmark_journal(tmp_path / "r", off_plan(), *traced_messages())
+    recording = open_recording(directory)
+    off = recording.manifest.turns[0].off
+    assert off is not None
+    assert off.method == "tracepoints"
+    assert [(bin_.low_ns, bin_.high_ns, bin_.count) for bin_ in off.bins] == [
+        (16, 32, 900), (1024, 2048, 100), (131_072, 262_144, 1),
+    ]  # fmt: skip
+    assert off.groups[2].began == list(LOCK)
+    assert recording.repetitions.column("disabled").sum() == 378_000
+
+
 def test_every_stretch_is_in_one_bin() -> None:
     seen_ns = np.array([0, 49_999, 50_000, 70_710, 70_711, 10**12, 10**15])
     bins = bin_stretches(seen_ns, PERIOD_NS)
@@ -58,22 +83,25 @@ def test_every_stretch_is_in_one_bin() -> None:
     assert bin_stretches(np.array([], np.int64), PERIOD_NS) == []
 
 
-GROUP = OffGroup(0, 0, OffClass.DISABLED, 1, 0, 1, 0, 0, ())
+GROUP = OffGroup(0, 0, OffClass.DISABLED, 1, 0, 1, 0, 0, (), ())
 
 
 @pytest.mark.parametrize(
     "messages",
     [
         # A CPU that is not of the plan, or twice.
-        [OffCpu(0, 0, 1, 1, 0, 0, 0, 0, 0)],
-        [OffCpu(0, 0, 0, 1, 0, 0, 0, 0, 0)] * 2,
+        [OffCpu(0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0)],
+        [OffCpu(0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)] * 2,
         # A group out of its order; one of the longest of no group.
-        [OffGroup(0, 1, OffClass.DISABLED, 1, 0, 1, 0, 0, ())],
-        [OffLongest(0, 1, 0, 1, "a", 1, 1, 0)],
-        [GROUP, *[OffLongest(0, 1, 0, 1, "a", 1, 1, 0)] * 65],
+        [OffGroup(0, 1, OffClass.DISABLED, 1, 0, 1, 0, 0, (), ())],
+        [OffLongest(0, 1, 0, 1, "a", 1, 1, 0, 0, ())],
+        [GROUP, *[OffLongest(0, 1, 0, 1, "a", 1, 1, 0, 0, ())] * 65],
         # Figures that nothing has.
-        [OffGroup(0, 0, OffClass.DISABLED, 1, 0, 1, (1 << 63) + 1, 0, ())],
+        [OffGroup(0, 0, OffClass.DISABLED, 1, 0, 1, (1 << 63) + 1, 0, (), ())],
         [OffRepetition(0, 0, 0, 0, 1, 1, 1 << 63, 0, 0, 0)],
+        # Bins of a CPU twice, or of fewer than none.
+        [bins_of(0, [(16, 1)])] * 2,
+        [bins_of(0, [(16, 0)])],
         # Stretches that came before, are less than said, or cannot have been.
         [stretch_block(STRETCHES), stretch_block(STRETCHES)],
         [stretch_block(STRETCHES, first=1)],
@@ -93,12 +121,12 @@ def test_what_fits_no_plan_is_refused(messages: list[Message]) -> None:
 
 
 def test_control_characters_of_a_board_are_not_kept(tmp_path: Path) -> None:
-    group = OffGroup(0, 0, OffClass.DISABLED, 1, 0, 1, 0, 0, ("a\x1b[2Jb" + "c" * 500,))
-    longest = OffLongest(0, 1, 0, 1, "\x1b]0;x\x07y", 1, 1, 0)
+    group = OffGroup(0, 0, OffClass.DISABLED, 1, 0, 1, 0, 0, ("a\x1b[2Jb" + "c" * 500,), ("\x1bd",))
+    longest = OffLongest(0, 1, 0, 1, "\x1b]0;x\x07y", 1, 1, 0, 0, ())
     directory = benchmark_journal(tmp_path / "r", off_plan(), group, longest)
     off = open_recording(directory).manifest.turns[0].off
     assert off is not None
-    texts = [*off.groups[0].callers, off.longest[0].comm]
+    texts = [*off.groups[0].callers, *off.groups[0].began, off.longest[0].comm]
     assert all("\x1b" not in text and len(text) <= 140 for text in texts)
 
 

@@ -78,10 +78,11 @@ class Sampled:
 def sampled(directory: Path, case: Case) -> Sampled:
     board, what, fault = case
     here = directory / "-".join((board, what, str(abs(hash(fault)))))
+    counters = ["--counters", "cycles,instructions"] if case == ARM else []
     result = CliRunner().invoke(
         whylate,
         ["section", what, board, "--virtual-time", "--smp", "1", "--for", LENGTH, "--json",
-         "--fault", fault, "-o", str(here)],
+         "--fault", fault, "-o", str(here), *counters],
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     run = Sampled(here)
@@ -138,6 +139,28 @@ def test_nothing_but_the_fault_lasts_and_no_other_is_named(directory: Path, case
     assert sum(group["lasting"] for group in others) == 0
     assert all(mark["comm"] == "irqs_off" for mark in run.off["longest"] if mark["points"] > 1)
     assert run.document["off"]["not_known"] == {"points_user": 0, "points_unknown": 0}
+
+
+def test_the_longest_have_counts_from_the_timer_before_to_their_end(directory: Path) -> None:
+    run = sampled(directory, ARM)
+    marks = [mark for mark in run.document["off"]["longest"] if mark["comm"] == "irqs_off"]
+    assert len(marks) >= 60
+    for mark in marks:
+        assert mark["low_ns"] <= mark["counted_ns"] <= mark["high_ns"] + NEAR_NS
+        # The emulated CPU counts a cycle a nanosecond.
+        assert mark["counts"]["cycles"] == pytest.approx(mark["counted_ns"], rel=0.02)
+        assert 0 < mark["counts"]["instructions"] <= mark["counts"]["cycles"]
+
+
+@pytest.mark.usefixtures("directory")
+def test_a_board_without_counters_is_refused_with_the_reason(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        whylate,
+        ["section", "irqs-off", "pc", "--virtual-time", "--smp", "1", "--for", "1s",
+         "--counters", "cycles", "-o", str(tmp_path / "r")],
+    )  # fmt: skip
+    assert result.exit_code != 0
+    assert "cycles cannot be counted here" in str(result.exception)
 
 
 def test_preemption_disabled_is_what_the_fault_logged(directory: Path) -> None:

@@ -5,6 +5,7 @@
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -22,6 +23,25 @@ int bpf_map_create(uint32_t type, const char *name, uint64_t value_size, uint32_
 	arguments.map_flags = flags;
 	snprintf(arguments.map_name, sizeof(arguments.map_name), "%s", name);
 	return (int)bpf_call(BPF_MAP_CREATE, &arguments, sizeof(arguments));
+}
+
+int bpf_map_mapped(const char *name, uint64_t value_size, uint32_t count, void **memory,
+		   size_t *size)
+{
+	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, value_size, count, BPF_F_MMAPABLE);
+	int error;
+
+	if (map < 0)
+		return -1;
+	*size = (size_t)value_size * count;
+	*memory = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	if (*memory != MAP_FAILED)
+		return map;
+	error = errno;
+	*memory = NULL;
+	close(map);
+	errno = error;
+	return -1;
 }
 
 /* set_value - set a value of a map; returns 0 or an errno */

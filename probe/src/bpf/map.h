@@ -12,6 +12,11 @@
 int bpf_map_create(uint32_t type, const char *name, uint64_t value_size, uint32_t count,
 		   uint32_t flags);
 
+/* bpf_map_mapped - create an array of so many values, whose size is a multiple of 8, and map it;
+ * *size: what is mapped */
+int bpf_map_mapped(const char *name, uint64_t value_size, uint32_t count, void **memory,
+		   size_t *size);
+
 /* bpf_map_constants - create a map of one value that changes no more: the verifier sees it */
 int bpf_map_constants(const char *name, const void *value, uint64_t size);
 

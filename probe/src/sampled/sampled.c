@@ -43,39 +43,41 @@
 #define IS_SERVED false
 #endif
 
+int sampled_events(const struct sampled *sampled)
+{
+	return sampled->fds.at[AT_OFF_EVENTS];
+}
+
 struct sampled_cpu *sampled_cpu_of(const struct sampled *sampled, size_t place)
 {
 	size_t cpu = wire_list_u16(sampled->plan.cpus, place);
 
-	return (struct sampled_cpu *)(sampled->memory + cpu * sampled->element);
+	return (struct sampled_cpu *)((char *)sampled->memory + cpu * sampled->element);
 }
 
 /* ---------------------------------------------------------------- opening */
 
 static int make_maps(struct sampled *sampled)
 {
-	struct sampled_config config = {.period_ns = sampled->plan.period_ns, .machine = MACHINE};
+	struct sampled_config config = {.period_ns = sampled->plan.period_ns,
+					.machine = MACHINE,
+					.counters = sampled->plan.counters};
 	int *at = sampled->fds.at;
-	size_t most = 0;
 
-	for (size_t i = 0; i < sampled->plan.cpus.count; i++)
-		if (wire_list_u16(sampled->plan.cpus, i) > most)
-			most = wire_list_u16(sampled->plan.cpus, i);
 	sampled->fds.btf_fd = bpf_types_load(program_btf, PROGRAM_BTF_SIZE);
 	if (sampled->fds.btf_fd < 0)
 		return errno;
 	sampled->element = sizeof(struct sampled_cpu);
-	sampled->size = (most + 1) * sampled->element;
-	at[AT_SAMPLED_CPUS] = bpf_map_create(BPF_MAP_TYPE_ARRAY, "wl_sampled_cpus",
-					     sampled->element, (uint32_t)most + 1, BPF_F_MMAPABLE);
+	at[AT_SAMPLED_CPUS] = bpf_map_mapped("wl_sampled_cpus", sampled->element,
+					     wire_list_most_u16(sampled->plan.cpus) + 1u,
+					     &sampled->memory, &sampled->size);
 	if (at[AT_SAMPLED_CPUS] < 0)
 		return errno;
-	sampled->memory =
-	    mmap(NULL, sampled->size, PROT_READ | PROT_WRITE, MAP_SHARED, at[AT_SAMPLED_CPUS], 0);
-	if (sampled->memory == MAP_FAILED) {
-		sampled->memory = NULL;
+	at[AT_OFF_EVENTS] =
+	    bpf_map_create(BPF_MAP_TYPE_PERF_EVENT_ARRAY, "wl_off_events", sizeof(uint32_t),
+			   WIRE_MOST_OFF_COUNTS * (wire_list_most_u16(sampled->plan.cpus) + 1u), 0);
+	if (at[AT_OFF_EVENTS] < 0)
 		return errno;
-	}
 	at[AT_SAMPLED_CONFIG] = bpf_map_constants("wl_sampled_conf", &config, sizeof(config));
 	return at[AT_SAMPLED_CONFIG] < 0 ? errno : 0;
 }

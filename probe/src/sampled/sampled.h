@@ -22,6 +22,7 @@ struct sampled_plan {
 	enum off_what what;
 	uint64_t period_ns;
 	struct wire_list cpus;
+	uint32_t counters; /* that are read */
 };
 
 /* What is known of a CPU's samples before they are looked at. */
@@ -39,7 +40,7 @@ struct sampled {
 	int traced;  /* the program that knows when a timer was due */
 	int *events; /* by place in the plan's cpus; -1: none */
 	struct sampled_usual *usual;
-	char *memory; /* mapped */
+	void *memory; /* mapped */
 	size_t element;
 	size_t size;
 };
@@ -47,6 +48,9 @@ struct sampled {
 /* sampled_open - load the program and open the timers, which do not run; returns 0, or an errno
  * with the text */
 int sampled_open(struct sampled *sampled, const struct sampled_plan *plan, char *text);
+
+/* sampled_events - the map of the counters that are read, WIRE_MOST_OFF_COUNTS of each CPU */
+int sampled_events(const struct sampled *sampled);
 
 /* sampled_start - measure what the samples take, and how late they come where nothing holds them
  * up; they go on from then. Returns 0, or an errno with the text. */

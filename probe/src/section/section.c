@@ -415,10 +415,9 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	return error;
 }
 
-int section_count(const struct section *section, uint16_t cpu, uint32_t number, int event)
+int section_events(const struct section *section)
 {
-	return bpf_map_set(section->fds.at[AT_SECTION_EVENTS],
-			   cpu * WIRE_MOST_EXECUTION_COUNTS + number, (uint32_t)event);
+	return section->fds.at[AT_SECTION_EVENTS];
 }
 
 int section_attach(struct section *section, char *text)

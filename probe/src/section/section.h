@@ -106,9 +106,9 @@ struct section_arm_account {
  * that it is known to work; nothing is timed yet. Returns 0, or an errno with the text. */
 int section_open(struct section *section, const struct section_plan *plan, char *text);
 
-/* section_count - let executions on that CPU read this counter at their marks, as the number-th of
- * the plan's counter_count; event: a descriptor. Returns 0 or an errno. */
-int section_count(const struct section *section, uint16_t cpu, uint32_t number, int event);
+/* section_events - the map of the counters that executions read at their marks,
+ * WIRE_MOST_EXECUTION_COUNTS of each CPU */
+int section_events(const struct section *section);
 
 /* section_attach - time executions from now on; returns 0, or an errno with the text */
 int section_attach(struct section *section, char *text);

@@ -104,6 +104,8 @@
 #define WIRE_MOST_CONDITIONS 4u
 /* Reads before an execution of an experiment: 8 MiB in lines of 64 bytes. */
 #define WIRE_MOST_TREATMENT_READS 131072u
+/* Events that are counted in each stretch with interrupts or preemption disabled. */
+#define WIRE_MOST_OFF_COUNTS 4u
 /* Events that are counted of each execution of a section. */
 #define WIRE_MOST_EXECUTION_COUNTS 4u
 /* Of so many executions of a section at most one is drawn. */
@@ -187,6 +189,14 @@ enum off_what {
 	OFF_INTERRUPTS = 0,
 	OFF_PREEMPTION = 1,
 	OFF_COUNT = 2,
+};
+
+/* How it is known what is disabled: by the kernel's tracepoints, or by samples. */
+enum off_method {
+	OFF_METHOD_BEST = 0,
+	OFF_METHOD_SAMPLED = 1,
+	OFF_METHOD_TRACEPOINTS = 2,
+	OFF_METHOD_COUNT = 3,
 };
 
 /* What a sample shows: disabled, by a thread or by a handler; or that it came late. */

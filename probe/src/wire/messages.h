@@ -89,9 +89,11 @@ enum wire_kind {
 	WIRE_CLOCK_REPETITION = 95,
 	WIRE_COMMAND_REPETITION = 96,
 	WIRE_COMMAND_OUTPUT = 97,
+	WIRE_OFF_METHOD = 145,
 	WIRE_OFF_CPU = 140,
 	WIRE_OFF_REPETITION = 141,
 	WIRE_OFF_GROUP = 142,
+	WIRE_OFF_BINS = 146,
 	WIRE_OFF_LONGEST = 143,
 	WIRE_OFF_STRETCHES = 144,
 	WIRE_REPETITION_COUNTS = 98,
@@ -276,11 +278,12 @@ struct wire_bench_command {
 	struct wire_list argv;
 };
 
-/* bench_off - Sample for how long interrupts or preemption are disabled: answered by off_cpu and
+/* bench_off - Look for how long interrupts or preemption are disabled: answered by off_method and
  * more. */
 struct wire_bench_off {
 	uint32_t turn;
 	uint8_t what;
+	uint8_t method;
 	uint64_t period_ns;
 	uint64_t block_ns;
 	uint16_t repetitions;
@@ -841,12 +844,21 @@ struct wire_command_output {
 	struct wire_bytes data;
 };
 
-/* off_cpu - How a CPU was sampled, over the whole turn. */
+/* off_method - How it is known what is disabled, and why in no better way; comes first. */
+struct wire_off_method {
+	uint32_t turn;
+	uint8_t method;
+	struct wire_bytes why;
+};
+
+/* off_cpu - How a CPU was sampled, or traced, over the whole turn. */
 struct wire_off_cpu {
 	uint32_t turn;
 	uint16_t place;
 	uint16_t cpu;
 	uint64_t samples;
+	uint64_t work;
+	uint64_t unpaired;
 	uint64_t lost;
 	uint64_t usual_ns;
 	uint64_t limit_ns;
@@ -868,7 +880,7 @@ struct wire_off_repetition {
 	uint64_t unknown;
 };
 
-/* off_group - Stretches that ended with the same callers, the innermost first. */
+/* off_group - Stretches that ended, and began, with the same callers, the innermost first. */
 struct wire_off_group {
 	uint32_t turn;
 	uint16_t group;
@@ -879,6 +891,16 @@ struct wire_off_group {
 	uint64_t seen_ns;
 	uint64_t longest_ns;
 	struct wire_list callers;
+	struct wire_list began;
+};
+
+/* off_bins - All stretches of a CPU, by tracepoints, by how long they took; `data`: a block waits.
+ */
+struct wire_off_bins {
+	uint32_t turn;
+	uint16_t cpu;
+	uint16_t bins;
+	struct wire_bytes data;
 };
 
 /* off_longest - One of the longest stretches with interrupts or preemption disabled. */
@@ -891,6 +913,8 @@ struct wire_off_longest {
 	uint64_t seen_ns;
 	uint64_t points;
 	uint16_t group;
+	uint64_t counted_ns;
+	struct wire_list counts;
 };
 
 /* off_stretches - Stretches of all CPUs; `data`: a block off_stretches. */

@@ -210,6 +210,16 @@ uint16_t wire_list_u16(struct wire_list list, size_t index)
 	return (uint16_t)wire_load(list.data + 2 * index, 2);
 }
 
+uint16_t wire_list_most_u16(struct wire_list list)
+{
+	uint16_t most = 0;
+
+	for (size_t i = 0; i < list.count; i++)
+		if (wire_list_u16(list, i) > most)
+			most = wire_list_u16(list, i);
+	return most;
+}
+
 uint64_t wire_list_u64(struct wire_list list, size_t index)
 {
 	return wire_load(list.data + 8 * index, 8);

@@ -90,6 +90,9 @@ void wire_write_raw(struct wire_writer *writer, const void *data, size_t length)
 uint16_t wire_list_u16(struct wire_list list, size_t index);
 uint64_t wire_list_u64(struct wire_list list, size_t index);
 
+/* wire_list_most_u16 - the largest number of a list; 0 where it is empty */
+uint16_t wire_list_most_u16(struct wire_list list);
+
 /* wire_list_next_str - remove the first string of a list<str> that is not empty, and return it */
 struct wire_bytes wire_list_next_str(struct wire_list *list);
 

@@ -9,6 +9,7 @@
 #include "benchmark/child.h"
 #include "bpf/peek.h"
 #include "sampled/evidence.h"
+#include "wire/send.h"
 
 #define MOST WIRE_MOST_OFF_GROUPS
 /* Names of callers in a message. */
@@ -26,38 +27,35 @@ bool off_groups_open(struct off_groups *groups)
 	return groups->groups;
 }
 
-static enum off_kind kind_of(const struct sampled_row *row)
+static bool is_of(const struct off_group *group, const struct off_place *place)
 {
-	if (row->flags & SAMPLED_COUNTED)
-		return OFF_COUNTED;
-	if (row->flags & SAMPLED_USER)
-		return OFF_USER;
-	return OFF_KERNEL;
+	return group->at.kind == place->kind &&
+	       !memcmp(group->at.callers, place->callers, sizeof(place->callers)) &&
+	       !memcmp(group->at.began, place->began, sizeof(place->began));
 }
 
-static bool is_of(const struct off_group *group, const struct sampled_row *row, enum off_kind kind)
+static uint64_t mix(uint64_t hash, uint64_t address)
 {
-	return group->kind == kind && !memcmp(group->callers, row->callers, sizeof(row->callers));
+	return (hash ^ address ^ hash >> 29) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-uint16_t off_groups_of(struct off_groups *groups, const struct sampled_row *row)
+uint16_t off_groups_of(struct off_groups *groups, const struct off_place *place)
 {
-	enum off_kind kind = kind_of(row);
-	uint64_t hash = kind;
+	uint64_t hash = place->kind;
 	uint32_t slot;
 
 	for (size_t i = 0; i < SAMPLED_CALLERS; i++)
-		hash = (hash ^ row->callers[i] ^ hash >> 29) * UINT64_C(0x9E3779B97F4A7C15);
+		hash = mix(hash, place->callers[i]);
+	for (size_t i = 0; i < OFF_BEGAN; i++)
+		hash = mix(hash, place->began[i]);
 	/* No more than a quarter of the slots are taken. */
 	for (slot = hash % OFF_SLOTS; groups->slots[slot]; slot = (slot + 1) % OFF_SLOTS)
-		if (is_of(&groups->groups[groups->slots[slot]], row, kind))
+		if (is_of(&groups->groups[groups->slots[slot]], place))
 			return groups->slots[slot];
 	if (groups->count == MOST)
 		return 0;
 	groups->slots[slot] = (uint16_t)groups->count;
-	groups->groups[groups->count].kind = kind;
-	memcpy(groups->groups[groups->count].callers, row->callers, sizeof(row->callers));
-	memcpy(groups->groups[groups->count].code, row->code, sizeof(row->code));
+	groups->groups[groups->count].at = *place;
 	return (uint16_t)groups->count++;
 }
 
@@ -66,11 +64,11 @@ uint16_t off_groups_of(struct off_groups *groups, const struct sampled_row *row)
 /* shows_enabling - whether the code before the place enables interrupts */
 static bool shows_enabling(const struct off_group *group, uint64_t start, int peek)
 {
-	uint64_t length = group->callers[0] - start;
+	uint64_t length = group->at.callers[0] - start;
 	uint8_t code[EVIDENCE_MOST + 8];
 
 	if (MACHINE == SAMPLED_ARM64)
-		return evidence_in_code(MACHINE, group->code, sizeof(group->code));
+		return evidence_in_code(MACHINE, group->at.code, sizeof(group->at.code));
 	if (!start || length > EVIDENCE_MOST || peek < 0)
 		return false;
 	for (uint64_t at = 0; at < length; at += 8) {
@@ -98,16 +96,16 @@ static enum off_class judge(const struct off_group *group, bool enables,
 	/* Where interrupts are enabled on the way out of the handler of another interrupt. */
 	static const char *const outs[] = {"do_softirq", "handle_softirqs", "irqentry_exit", NULL};
 	static const char *const handlers[] = {"irq_exit", "_interrupt", NULL};
-	const char *here = caller_name(names, group->callers[0]);
+	const char *here = caller_name(names, group->at.callers[0]);
 
-	if (group->kind == OFF_COUNTED)
+	if (group->at.kind == OFF_COUNTED || group->at.kind == OFF_TRACED)
 		return OFF_CLASS_DISABLED;
-	if (group->kind == OFF_USER)
+	if (group->at.kind == OFF_USER)
 		return OFF_CLASS_USER;
 	if (!enables)
 		return OFF_CLASS_UNKNOWN;
 	for (size_t i = 1; has_any(here, outs) && i < SAMPLED_CALLERS; i++)
-		if (has_any(caller_name(names, group->callers[i]), handlers))
+		if (has_any(caller_name(names, group->at.callers[i]), handlers))
 			return OFF_CLASS_HANDLER;
 	return OFF_CLASS_DISABLED;
 }
@@ -116,28 +114,44 @@ bool off_groups_judge(struct off_groups *groups, struct caller_names *names)
 {
 	int peek = bpf_peek_open();
 
-	if (!caller_names_open(names, (size_t)MOST * SAMPLED_CALLERS))
+	if (!caller_names_open(names, (size_t)MOST * (SAMPLED_CALLERS + OFF_BEGAN)))
 		return false;
-	for (uint32_t i = 1; i < groups->count; i++)
-		caller_names_add_all(names, groups->groups[i].callers, SAMPLED_CALLERS);
+	for (uint32_t i = 1; i < groups->count; i++) {
+		caller_names_add_all(names, groups->groups[i].at.callers, SAMPLED_CALLERS);
+		caller_names_add_all(names, groups->groups[i].at.began, OFF_BEGAN);
+	}
 	caller_names_resolve(names);
 	groups->groups[0].class = OFF_CLASS_UNKNOWN;
 	for (uint32_t i = 1; i < groups->count; i++) {
 		struct off_group *group = &groups->groups[i];
-		uint64_t start = caller_start(names, group->callers[0]);
+		uint64_t start = caller_start(names, group->at.callers[0]);
 
-		group->class = judge(
-		    group, group->kind == OFF_KERNEL && shows_enabling(group, start, peek), names);
+		group->class =
+		    judge(group, group->at.kind == OFF_KERNEL && shows_enabling(group, start, peek),
+			  names);
 	}
 	if (peek >= 0)
 		close(peek);
 	return true;
 }
 
+/* list_names - the names of callers */
+static struct wire_list list_names(const struct caller_names *names, const uint64_t *callers,
+				   size_t most, uint8_t room[NAMES_ROOM])
+{
+	static const char idle[] = "the idle thread";
+
+	if (callers[0] != OFF_IDLE)
+		return caller_names_list(names, callers, most, room, NAMES_ROOM);
+	wire_store(room, sizeof(idle) - 1, 2);
+	memcpy(room + 2, idle, sizeof(idle) - 1);
+	return (struct wire_list){room, 2 + sizeof(idle) - 1, 1};
+}
+
 void off_groups_send(const struct off_groups *groups, const struct caller_names *names,
 		     struct child_context *context)
 {
-	uint8_t room[NAMES_ROOM];
+	uint8_t room[NAMES_ROOM], room_began[NAMES_ROOM];
 
 	for (uint32_t i = 0; i < groups->count; i++) {
 		const struct off_group *group = &groups->groups[i];
@@ -146,7 +160,7 @@ void off_groups_send(const struct off_groups *groups, const struct caller_names 
 		       .why = (uint8_t)group->class, .stretches = group->stretches,
 		       .lasting = group->lasting, .points = group->points,
 		       .seen_ns = group->seen_ns, .longest_ns = group->longest_ns,
-		       .callers = caller_names_list(names, group->callers, SAMPLED_CALLERS, room,
-						    sizeof(room)));
+		       .callers = list_names(names, group->at.callers, SAMPLED_CALLERS, room),
+		       .began = list_names(names, group->at.began, OFF_BEGAN, room_began));
 	}
 }

@@ -11,6 +11,9 @@
 #include "wire/messages.h"
 
 #define OFF_SLOTS (4 * WIRE_MOST_OFF_GROUPS)
+/* Callers of where it began; in place of an address: the idle thread. */
+#define OFF_BEGAN 2u
+#define OFF_IDLE  1u
 
 struct child_context;
 
@@ -19,14 +22,22 @@ enum off_kind {
 	OFF_KERNEL,  /* it ran code of the kernel */
 	OFF_USER,    /* it ran a program */
 	OFF_COUNTED, /* the kernel counted that preemption was disabled */
+	OFF_TRACED,  /* a tracepoint said when it was disabled, and when no more */
+};
+
+/* What a group has in common. */
+struct off_place {
+	enum off_kind kind;
+	uint64_t
+	    callers[SAMPLED_CALLERS]; /* where it ends; the innermost first, 0 behind the last */
+	uint64_t began[OFF_BEGAN];    /* the same of where it began, as far as known */
+	uint8_t code[SAMPLED_CODE];   /* before the first */
 };
 
 struct off_group {
-	uint64_t callers[SAMPLED_CALLERS];
-	uint8_t code[SAMPLED_CODE]; /* before the first */
-	enum off_kind kind;
+	struct off_place at;
 	enum off_class class;
-	/* Of the stretches that count: see off_groups_count() */
+	/* Of the stretches that count */
 	uint64_t stretches;
 	uint64_t lasting;
 	uint64_t points;
@@ -43,9 +54,9 @@ struct off_groups {
 /* off_groups_open - make room; false: no memory */
 bool off_groups_open(struct off_groups *groups);
 
-/* off_groups_of - return the number of the group of a sample, which is made; 0 where there is no
- * room */
-uint16_t off_groups_of(struct off_groups *groups, const struct sampled_row *row);
+/* off_groups_of - return the number of the group of that place, which is made; 0 where there is no
+ * room. The code does not count. */
+uint16_t off_groups_of(struct off_groups *groups, const struct off_place *place);
 
 struct caller_names;
 

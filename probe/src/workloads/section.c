@@ -94,7 +94,7 @@ struct section_reader {
 struct section_workload {
 	struct sender *sender;
 	struct section section;
-	struct section_counters counters;
+	struct cpu_counters counters;
 	struct section_names names;
 	struct section_reader *readers; /* by CPU number */
 	struct section_windows windows;
@@ -282,7 +282,7 @@ static void read_all_paths(struct section_workload *workload, uint16_t number)
 static void release(struct section_workload *workload)
 {
 	section_close(&workload->section);
-	section_counters_close(&workload->counters);
+	cpu_counters_close(&workload->counters);
 	lock_groups_close(&workload->locks);
 	path_groups_close(&workload->paths);
 	path_groups_close(&workload->samples);

@@ -6,22 +6,13 @@
 #ifndef WHYLATE_SECTION_COUNTERS_H
 #define WHYLATE_SECTION_COUNTERS_H
 
-#include <stddef.h>
+#include "cpu_counters.h"
 
-struct counter_set;
 struct section;
-
-struct section_counters {
-	size_t count; /* descriptors */
-	int *fds;
-};
 
 /* section_counters_open - count events on each CPU, and let executions read them. Returns 0, or an
  * errno with the text: it begins with "counter N", from 1, where one event cannot be counted. */
-int section_counters_open(struct section_counters *counters, const struct section *section,
+int section_counters_open(struct cpu_counters *counters, const struct section *section,
 			  const struct counter_set *set, char *text);
-
-/* section_counters_close - count no more */
-void section_counters_close(struct section_counters *counters);
 
 #endif

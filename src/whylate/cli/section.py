@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from whylate.recording.sections import Treatment
     from whylate.recording.workloads.activations import Engine
 
+#: How it is known for how long interrupts or preemption are disabled.
+OF_OFF = ("samples", "tracepoints")
+HOOKS = ("best", "fentry", "kprobe", "tracefs", "uprobe", *OF_OFF)
 _what = option_under(Heading.WHAT)
 _recording = option_under(Heading.RECORDING)
 
@@ -36,18 +39,19 @@ _recording = option_under(Heading.RECORDING)
 @_what("--for", "duration_ns", type=DURATION, default="20s", show_default=True,
        help="How long to measure.")  # fmt: skip
 @_what("--every", "period_ns", type=DURATION, metavar="TIME",
-       help="With irqs-off or preempt-off: how often to sample.  [default: 53us]")  # fmt: skip
+       help="With irqs-off or preempt-off: how often to sample, or how long a stretch has a row "
+       "where there are tracepoints.  [default: 53us]")  # fmt: skip
 @_what("--comm", metavar="NAME", help="Executions in threads of this name alone.")
 @_what("--pid", type=int, metavar="N",
        help="Executions in this process alone. FILE is looked up in its root.")  # fmt: skip
 @option_under(Heading.VERDICT)(
     "--require", "requirements", type=REQUIREMENT, multiple=True, metavar="LIMIT",
     help="Fail unless kept: p99.9<100us, max<1ms, over(100us)<1/10s. May be repeated.")  # fmt: skip
-@_recording("--hook", type=click.Choice(["best", "fentry", "kprobe", "tracefs", "uprobe"]),
+@_recording("--hook", type=click.Choice(HOOKS),
             default="best", show_default=True,
             help="What times a function of the kernel; tracefs: trace events time it, or a pair of "
             "tracepoints; uprobe: time a function of user code whose file has exceptions, "
-            "too.")  # fmt: skip
+            "too; samples or tracepoints: of irqs-off and preempt-off.")  # fmt: skip
 @_recording("--one-in", type=click.IntRange(1, MOST_ONE_IN), metavar="N",
             help="Keep one of N executions, drawn at random. All are counted.  "
             "[default: as many as can be kept]")  # fmt: skip
@@ -107,7 +111,7 @@ def command(
       whylate section ./libfoo.so:decode_frame
       whylate section ./player:whylate:frame
 
-    irqs-off and preempt-off sample for how long interrupts, or preemption, are disabled.
+    irqs-off and preempt-off show for how long interrupts, or preemption, are disabled.
 
     A beginning ends with the next end of the same thread. `by cpu` pairs them on one CPU, `by
     ARGUMENT` by an argument of both tracepoints, like the address of a request.
@@ -134,8 +138,10 @@ def command(
         from whylate.cli.section_off import check_options, sample_off
 
         check_options(section, click.get_current_context())
-        sample_off(section, duration_ns, period_ns, options)
+        sample_off(section, duration_ns, period_ns, hook, counters, options)
         return
+    if hook in OF_OFF:
+        raise RequestError(f"--hook {hook} is for irqs-off and preempt-off")
     if period_ns is not None:
         raise RequestError("--every is for irqs-off and preempt-off")
     if listed:

@@ -1,8 +1,8 @@
-"""Times in which interrupts or preemption were disabled, as samples saw them."""
+"""Times in which interrupts or preemption were disabled, as samples or tracepoints saw them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -12,8 +12,15 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from whylate.recording.bounds import Count, Cpu, Small, TimeNs
-from whylate.recording.sections import MOST_PATH_CALLERS
-from whylate.wire.constants import MOST_OFF_GROUPS, MOST_OFF_LONGEST, OffClass
+from whylate.recording.sections import MOST_PATH_CALLERS, CpuBins
+from whylate.recording.waits import PARTS, bin_edges
+from whylate.wire.constants import (
+    MOST_OFF_COUNTS,
+    MOST_OFF_GROUPS,
+    MOST_OFF_LONGEST,
+    OffClass,
+    OffMethod,
+)
 
 #: What samples show, by the number that the probe sends.
 ClassName = Literal["disabled", "handler", "user", "unknown"]
@@ -23,6 +30,14 @@ CLASSES: dict[int, ClassName] = {
     OffClass.USER: "user",
     OffClass.UNKNOWN: "unknown",
 }
+#: How it is known, by the number that the probe sends.
+Method = Literal["sampled", "tracepoints"]
+METHODS: dict[int, Method] = {
+    OffMethod.SAMPLED: "sampled",
+    OffMethod.TRACEPOINTS: "tracepoints",
+}
+#: The reason why nothing better is used; longer ones are cut.
+MOST_REASON = 300
 #: Two an octave, to beyond the longest turn.
 MOST_BINS = 60
 #: What shows that it was disabled.
@@ -32,10 +47,11 @@ STRETCH_COLUMNS = ("turn", "at_ns", "seen_ns", "points", "cpu", "pid", "group")
 
 
 class OffCpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a CPU was sampled. lost: samples without room.
+    """How a CPU was sampled, or traced. lost: samples, or longer stretches, without room.
 
-    usual_ns: the median lateness of a sample; limit_ns: above it one is late. without_ns, with_ns:
-    a piece of work without samples and with them; 0: not measured.
+    With tracepoints samples are all stretches, work those in the piece of work, and unpaired the
+    ends without a beginning. usual_ns: the median lateness of a sample; limit_ns: above it one is
+    late. without_ns, with_ns: a piece of work without samples and with them; 0: not measured.
     """
 
     cpu: Cpu
@@ -45,12 +61,15 @@ class OffCpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit_ns: TimeNs
     without_ns: TimeNs
     with_ns: TimeNs
+    work: Count = 0
+    unpaired: Count = 0
 
 
 class OffGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Stretches that ended with the same callers, the innermost first; no callers: all others.
 
-    stretches: those that any point of the grid lay in. lasting: those that were seen for a period
+    began: where they began, known with tracepoints alone; there a point is a ns. stretches: those
+    that any point of the grid lay in. lasting: those that were seen for a period
     or more; seen_ns: of these, together; longest_ns: of the longest. points: of the grid.
     """
 
@@ -62,10 +81,14 @@ class OffGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seen_ns: TimeNs
     longest_ns: TimeNs
     callers: Annotated[list[str], Meta(max_length=MOST_PATH_CALLERS)]
+    began: Annotated[list[str], Meta(max_length=MOST_PATH_CALLERS)] = []
 
 
 class OffStretch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One of the longest. at_ns: when it was seen to end, since the start of its turn."""
+    """One of the longest. at_ns: when it was seen to end, since the start of its turn.
+
+    counts: of the plan's counters, in the last counted_ns of it; none where they are not known.
+    """
 
     at_ns: TimeNs
     cpu: Cpu
@@ -74,6 +97,8 @@ class OffStretch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seen_ns: TimeNs
     points: Count
     group: Small
+    counted_ns: TimeNs = 0
+    counts: Annotated[list[Count], Meta(max_length=MOST_OFF_COUNTS)] = []
 
 
 class OffBin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,13 +110,18 @@ class OffBin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OffReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the samples of a turn showed."""
+    """What the samples, or the tracepoints, of a turn showed. why: nothing better was used."""
 
+    method: Method = "sampled"
+    why: Annotated[str, Meta(max_length=MOST_REASON)] = ""
     cpus: list[OffCpu] = []
     groups: Annotated[list[OffGroup], Meta(max_length=MOST_OFF_GROUPS)] = []
     longest: Annotated[list[OffStretch], Meta(max_length=MOST_OFF_LONGEST)] = []
-    #: Of those that were seen for a period or more: two bins an octave, from the period on.
+    #: Of those that were seen for a period or more: two bins an octave, from the period on; with
+    #: tracepoints of all, one an octave.
     bins: Annotated[list[OffBin], Meta(max_length=MOST_BINS)] = []
+    #: Of all stretches, with tracepoints alone.
+    durations: list[CpuBins] = []
 
     def __post_init__(self) -> None:
         """Raise ValueError for groups out of their order, or a stretch of none."""
@@ -111,6 +141,27 @@ def bin_stretches(seen_ns: NDArray[np.int64], period_ns: int) -> list[OffBin]:
     return [
         OffBin(int(low), int(high), int(count))
         for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+
+
+def count_durations(durations: Sequence[CpuBins]) -> dict[int, int]:
+    """Return how many stretches of all CPUs are in each bin, in ascending order."""
+    counts: dict[int, int] = {}
+    for cpu in durations:
+        for part in cpu.bins:
+            counts[part.bin] = counts.get(part.bin, 0) + part.count
+    return dict(sorted(counts.items()))
+
+
+def bin_durations(durations: Sequence[CpuBins]) -> list[OffBin]:
+    """Return how many stretches lasted how long, of all: the shortest together, then octaves."""
+    counts: dict[int, int] = {}
+    for number, count in count_durations(durations).items():
+        octave = number // PARTS
+        counts[octave] = counts.get(octave, 0) + count
+    return [
+        OffBin(bin_edges(PARTS * octave)[0], bin_edges(PARTS * octave + PARTS - 1)[1], count)
+        for octave, count in counts.items()
     ]
 
 

@@ -22,7 +22,7 @@ from whylate.wire.constants import (
     ExecutionPart,
     SectionHook,
 )
-from whylate.wire.messages import ExecutionBins, SectionArm
+from whylate.wire.messages import ExecutionBins, OffBins, SectionArm
 
 #: Callers of a wait that are kept (probe/src/section/bpf/layout.h).
 MOST_CALLERS = 8
@@ -69,7 +69,7 @@ class CpuBins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("bins of executions in no order")
 
 
-def decode_bins(message: ExecutionBins) -> CpuBins:
+def decode_bins(message: ExecutionBins | OffBins) -> CpuBins:
     """Return the bins that have any; raises WireError for what no board can have counted."""
     rows = decode_rows(decode_numbers(message.data), message.bins, "waits").tolist()
     try:

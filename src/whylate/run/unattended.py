@@ -143,7 +143,7 @@ def write_script(
     # A turn of a benchmark that fails reports that itself, and the other turns go on.
     stage = script.workload if activations is not None else set()
     if plan.workload.counters:
-        script.add(counters_command(plan.workload.counters), stage)
+        script.add(counters_command(plan.workload.counters), script.workload)
     for command in rules(plan.workload).script(plan.workload, plan.measured_cpus):
         script.add(command, stage)
     if plan.benchmark is not None:

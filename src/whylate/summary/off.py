@@ -10,9 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.quantities import format_count, format_percent, format_short_ns
-from whylate.recording.off import SHOWN, OffBin, OffCpu, OffGroup, OffReport, OffStretch
+from whylate.recording.off import (
+    SHOWN,
+    Method,
+    OffBin,
+    OffCpu,
+    OffGroup,
+    OffReport,
+    OffStretch,
+    count_durations,
+)
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.sections import MOST_PATH_CALLERS
+from whylate.recording.waits import bin_edges
 from whylate.stats.sampled_share import SampledShare, estimate_share
 from whylate.summary.model import Caution
 
@@ -20,14 +30,16 @@ from whylate.summary.model import Caution
 _OFFSET = "+0x"
 #: Of a CPU that sampling takes without a warning.
 MOST_SHARE = 0.15
+#: Of all stretches, where there are tracepoints; each takes as many stretches beyond it.
+QUANTILES, _FEWEST_BEYOND = (0.5, 0.9, 0.99, 0.999, 0.9999), 10
 
 
 class OffLine(msgspec.Struct, frozen=True):
-    """Stretches that one function ended, with the same callers.
+    """Stretches that one function ended, and began, with the same callers.
 
     share: of all points at which it was disabled. total_ns: points of the grid times the period.
-    lasting: stretches that were seen for a period or more; longest_ns: the least that the longest
-    of all took.
+    began: known with tracepoints alone. lasting: stretches that were seen for a period or more;
+    longest_ns: the least that the longest of all took.
     """
 
     why: str
@@ -37,10 +49,14 @@ class OffLine(msgspec.Struct, frozen=True):
     total_ns: int
     lasting: int
     longest_ns: int
+    began: list[str] = []
 
 
 class OffMark(msgspec.Struct, frozen=True):
-    """A high-water mark: it lasted at least low_ns and less than high_ns."""
+    """A high-water mark: it lasted at least low_ns and less than high_ns.
+
+    counts: by the names of the counters, in the last counted_ns; none where they are not known.
+    """
 
     at_ns: int
     cpu: int
@@ -50,13 +66,26 @@ class OffMark(msgspec.Struct, frozen=True):
     high_ns: int
     why: str
     callers: list[str]
+    began: list[str] = []
+    counted_ns: int = 0
+    counts: dict[str, int] = {}
+
+
+class OffQuantile(msgspec.Struct, frozen=True):
+    """A quantile of how long all stretches took: it lies between low_ns and high_ns."""
+
+    quantile: float
+    low_ns: int
+    high_ns: int
 
 
 class OffFigures(msgspec.Struct, frozen=True):
-    """What samples showed. sampled_ns: how long, each CPU.
+    """What samples, or tracepoints, showed. sampled_ns: how long, each CPU.
 
-    per_second_ns: disabled in a second of a CPU; low_ns, high_ns: its 95 % interval. not_known:
-    samples that were late for another reason.
+    method: how that is known; why: nothing better was used. With tracepoints: stretches, all of
+    them; quantiles; stretch_ns: what a stretch takes longer by them. per_second_ns: disabled in a
+    second of a CPU; low_ns, high_ns: its 95 % interval. not_known: samples that were late for
+    another reason.
     """
 
     what: str
@@ -72,6 +101,12 @@ class OffFigures(msgspec.Struct, frozen=True):
     not_known: dict[str, int]
     share_of_cpu: float | None
     cpus: list[OffCpu]
+    method: Method = "sampled"
+    why: str = ""
+    stretches: int | None = None
+    stretch_ns: float | None = None
+    quantiles: list[OffQuantile] = []
+    counters: list[str] = []
     notes: list[str] = []
     warnings: list[Caution] = []
 
@@ -79,12 +114,12 @@ class OffFigures(msgspec.Struct, frozen=True):
 def join_reports(reports: Sequence[OffReport]) -> OffReport:
     """Return the reports of several turns as one; groups of the same callers are joined."""
     cpus = [cpu for report in reports for cpu in report.cpus]
-    groups: dict[tuple[str, tuple[str, ...]], OffGroup] = {}
+    groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], OffGroup] = {}
     longest: list[OffStretch] = []
     for report in reports:
         numbers = {}
         for group in report.groups:
-            key = (group.why, tuple(group.callers))
+            key = (group.why, tuple(group.callers), tuple(group.began))
             known = groups.get(key)
             groups[key] = _joined(known, group) if known else _numbered(group, len(groups))
             numbers[group.group] = groups[key].group
@@ -98,7 +133,15 @@ def join_reports(reports: Sequence[OffReport]) -> OffReport:
         for bin_ in report.bins:
             counts[bin_.low_ns, bin_.high_ns] += bin_.count
     bins = [OffBin(*edges, count) for edges, count in sorted(counts.items())]
-    return OffReport(cpus, list(groups.values()), longest, bins)
+    return OffReport(
+        method=reports[0].method if reports else "sampled",
+        why=reports[0].why if reports else "",
+        cpus=cpus,
+        groups=list(groups.values()),
+        longest=longest,
+        bins=bins,
+        durations=[cpu for report in reports for cpu in report.durations],
+    )
 
 
 def _numbered(group: OffGroup, number: int) -> OffGroup:
@@ -126,8 +169,26 @@ def count_lasting(report: OffReport) -> int:
     return sum(group.lasting for group in report.groups if is_disabled(group))
 
 
-def sampling_cost(report: OffReport) -> float | None:
-    """Return the share of a CPU that sampling takes; None where it was not measured."""
+def is_exact(report: OffReport) -> bool:
+    """Whether every stretch was seen, by tracepoints."""
+    return report.method == "tracepoints"
+
+
+def stretch_cost_ns(report: OffReport) -> float | None:
+    """Return what a stretch takes longer by the hooks at both tracepoints; None: not measured."""
+    costs = [(cpu.with_ns - cpu.without_ns) / cpu.work for cpu in report.cpus if cpu.work]
+    return max(0.0, float(np.median(costs))) if costs else None
+
+
+def looking_cost(report: OffReport, looked_ns: int) -> float | None:
+    """Return the share of a CPU that looking takes; None where it was not measured.
+
+    looked_ns: for how long, all CPUs together.
+    """
+    if is_exact(report):
+        cost_ns = stretch_cost_ns(report)
+        stretches = sum(cpu.samples for cpu in report.cpus)
+        return None if cost_ns is None else stretches * cost_ns / looked_ns
     measured = [cpu for cpu in report.cpus if cpu.without_ns and cpu.with_ns]
     if not measured:
         return None
@@ -152,31 +213,62 @@ def function_of(caller: str) -> str:
     return name + space + module
 
 
-def summarize_off(what: str, period_ns: int, report: OffReport, rows: Repetitions) -> OffFigures:
-    """Return what samples showed; report: that of all turns, joined."""
+def summarize_off(
+    what: str,
+    period_ns: int,
+    report: OffReport,
+    rows: Repetitions,
+    counters: Sequence[str] = (),
+) -> OffFigures:
+    """Return what was seen; report: that of all turns, joined; counters: their names."""
     held = rows.column("disabled") + rows.column("handler")
     share = share_of_points(held, rows)
+    looked_ns, exact = int(rows.column("ns").sum()), is_exact(report)
+    point_ns = 1 if exact else period_ns
     not_known = {name: int(rows.column(name).sum()) for name in ("user", "unknown")}
     figures = OffFigures(
         what=what,
         period_ns=period_ns,
-        sampled_ns=int(rows.column("ns").sum()) // len(np.unique(rows.column("cpu"))),
+        sampled_ns=looked_ns // len(np.unique(rows.column("cpu"))),
         per_second_ns=1e9 * share.share,
         low_ns=1e9 * share.low,
         high_ns=1e9 * share.high,
         lasting=count_lasting(report),
         bins=report.bins,
-        lines=_lines(report, period_ns),
-        longest=_marks(what, report, period_ns),
+        lines=_lines(report, point_ns),
+        longest=_marks(what, report, period_ns, counters),
+        counters=list(counters),
         not_known={f"points_{name}": count for name, count in not_known.items()},
-        share_of_cpu=sampling_cost(report),
+        share_of_cpu=looking_cost(report, looked_ns),
         cpus=report.cpus,
+        method=report.method,
+        why=report.why,
+        stretches=sum(cpu.samples for cpu in report.cpus) if exact else None,
+        stretch_ns=stretch_cost_ns(report) if exact else None,
+        quantiles=_quantiles(report),
     )
     return msgspec.structs.replace(figures, notes=_notes(figures), warnings=_warnings(figures))
 
 
-def _lines(report: OffReport, period_ns: int) -> list[OffLine]:
-    """Return the callers of stretches, those of most points first; by function, wherever in it."""
+def _quantiles(report: OffReport) -> list[OffQuantile]:
+    """Return the quantiles that enough stretches lie beyond, by the bins that they are in."""
+    counts = count_durations(report.durations)
+    total, edges = sum(counts.values()), [bin_edges(number) for number in counts]
+    below = np.cumsum(list(counts.values()))
+    quantiles = []
+    for quantile in QUANTILES:
+        if (1 - quantile) * total < _FEWEST_BEYOND:
+            break
+        low_ns, high_ns = edges[int(np.searchsorted(below, quantile * total))]
+        quantiles.append(OffQuantile(quantile, low_ns, high_ns))
+    return quantiles
+
+
+def _lines(report: OffReport, point_ns: int) -> list[OffLine]:
+    """Return the callers of stretches, those of most points first; by function, wherever in it.
+
+    point_ns: what a point stands for.
+    """
     groups = [group for group in report.groups if is_disabled(group) and group.points]
     total = sum(group.points for group in groups)
     lines = [
@@ -185,9 +277,10 @@ def _lines(report: OffReport, period_ns: int) -> list[OffLine]:
             callers=[function_of(caller) for caller in group.callers],
             points=group.points,
             share=group.points / total,
-            total_ns=group.points * period_ns,
+            total_ns=group.points * point_ns,
             lasting=group.lasting,
             longest_ns=group.longest_ns,
+            began=[function_of(caller) for caller in group.began],
         )
         for group in groups
     ]
@@ -196,30 +289,35 @@ def _lines(report: OffReport, period_ns: int) -> list[OffLine]:
 
 def join_lines(lines: Sequence[OffLine], callers: int) -> list[OffLine]:
     """Return lines with the same innermost callers as one, those of most points first."""
-    same_path: dict[tuple[str, ...], list[OffLine]] = defaultdict(list)
+    same_path: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[OffLine]] = defaultdict(list)
     for line in lines:
-        same_path[line.why, *line.callers[:callers]].append(line)
+        key = (line.why, tuple(line.callers[:callers]), tuple(line.began[:callers]))
+        same_path[key].append(line)
     joined = [
         OffLine(
             why=why,
-            callers=path,
+            callers=list(path),
+            began=list(began),
             points=sum(line.points for line in same),
             share=sum(line.share for line in same),
             total_ns=sum(line.total_ns for line in same),
             lasting=sum(line.lasting for line in same),
             longest_ns=max(line.longest_ns for line in same),
         )
-        for (why, *path), same in same_path.items()
+        for (why, path, began), same in same_path.items()
     ]
-    return sorted(joined, key=lambda line: (-line.points, line.callers))
+    return sorted(joined, key=lambda line: (-line.points, line.callers, line.began))
 
 
-def _marks(what: str, report: OffReport, period_ns: int) -> list[OffMark]:
+def _marks(what: str, report: OffReport, period_ns: int, counters: Sequence[str]) -> list[OffMark]:
     """Return the longest. Interrupts were disabled for up to a period more than was seen.
 
     Preemption was disabled at the first and the last point, and for up to a period at both ends.
+    What tracepoints saw was that long.
     """
     more_ns = period_ns if what == "irqs-off" else 2 * period_ns
+    if is_exact(report):
+        more_ns = 0
     return [
         OffMark(
             at_ns=stretch.at_ns,
@@ -230,6 +328,9 @@ def _marks(what: str, report: OffReport, period_ns: int) -> list[OffMark]:
             high_ns=stretch.seen_ns + more_ns,
             why=report.groups[stretch.group].why,
             callers=[function_of(name) for name in report.groups[stretch.group].callers],
+            began=[function_of(name) for name in report.groups[stretch.group].began],
+            counted_ns=stretch.counted_ns,
+            counts=dict(zip(counters, stretch.counts, strict=False)),
         )
         for stretch in report.longest
     ]
@@ -237,9 +338,16 @@ def _marks(what: str, report: OffReport, period_ns: int) -> list[OffMark]:
 
 def _notes(figures: OffFigures) -> list[str]:
     period = format_short_ns(figures.period_ns)
+    if figures.method == "tracepoints":
+        idle = " The idle thread's own time is left out." if figures.what == "preempt-off" else ""
+        note = (
+            "Every stretch between the kernel's own tracepoints on a CPU is counted, with what the "
+            f"hooks there take; those of {period} and more have a row each.{idle}"
+        )
+        return [note, *_counter_notes(figures)]
     unseen = (
         f"Shorter ones than {period} are seen as often as a sample is due in them, so that no "
-        "percentile is given. The idle thread is not sampled. No counters of the CPU are read."
+        "percentile is given. The idle thread is not sampled."
     )
     if figures.what == "irqs-off":
         how = (
@@ -250,12 +358,29 @@ def _notes(figures: OffFigures) -> list[str]:
         lasting = (
             f"Stretches of {period} and more are all seen, for up to {period} less than they last. "
         )
-        return [how, lasting + unseen, _other_points(figures)]
+        return [how, lasting + unseen, *_counter_notes(figures), _other_points(figures)]
     how = (
         "Samples of the kernel's own count of what disables preemption. Those in turn of one "
         f"thread are one stretch: it may have been several, with gaps of less than {period}."
     )
-    return [how, unseen, _other_points(figures)]
+    return [how, unseen, *_counter_notes(figures), _other_points(figures)]
+
+
+def _counter_notes(figures: OffFigures) -> list[str]:
+    """Say what the counts of the longest are of."""
+    if not figures.counters:
+        return []
+    if not any(mark.counts for mark in figures.longest):
+        return ["No counts: another user had the CPU's counters for a part of the time."]
+    if figures.method == "tracepoints":
+        return ["Counters are read at both ends of a stretch."]
+    if figures.what == "preempt-off":
+        return ["Counters are read at each sample: they counted from the first to the last."]
+    ends = (
+        "Counters are read where a stretch ends. Where it began is not seen: they counted from the "
+        "last timer of any kind that came in time (counted)."
+    )
+    return [ends]
 
 
 def _other_points(figures: OffFigures) -> str:
@@ -272,12 +397,22 @@ def _warnings(figures: OffFigures) -> list[Caution]:
     warnings = []
     if lost := sum(cpu.lost for cpu in figures.cpus):
         text = f"{format_count(lost)} samples were lost: they are in no figure"
+        if figures.method == "tracepoints":
+            text = (
+                f"{format_count(lost)} longer stretches have no row: they are in the sums and "
+                "counts, and not among the longest"
+            )
         warnings.append(Caution("lost-samples", text))
     if figures.share_of_cpu is not None and figures.share_of_cpu > MOST_SHARE:
-        text = (
-            f"sampling takes {format_percent(figures.share_of_cpu)} of a CPU, itself with "
-            "interrupts disabled, and slows all else down: use a longer --every"
+        how = (
+            ("the hooks at the tracepoints take", ", and slow all else down: use --hook samples")
+            if figures.method == "tracepoints"
+            else (
+                "sampling takes",
+                ", itself with interrupts disabled, and slows all else down: use a longer --every",
+            )
         )
+        text = f"{how[0]} {format_percent(figures.share_of_cpu)} of a CPU{how[1]}"
         warnings.append(Caution("sampling-cost", text))
     return warnings
 
@@ -285,7 +420,12 @@ def _warnings(figures: OffFigures) -> list[Caution]:
 def cost_text(figures: OffFigures) -> str:
     """Say what sampling takes of a CPU."""
     if figures.share_of_cpu is None:
-        return "what sampling takes was not measured"
+        return "what that takes was not measured"
+    if figures.stretch_ns is not None:
+        return (
+            f"the hooks take {format_percent(figures.share_of_cpu, 1)} of a CPU, "
+            f"{format_short_ns(round(figures.stretch_ns))} a stretch"
+        )
     sample_ns = figures.share_of_cpu * figures.period_ns
     return (
         f"sampling takes {format_percent(figures.share_of_cpu, 1)} of a CPU, "

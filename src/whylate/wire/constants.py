@@ -101,6 +101,8 @@ MOST_PATH_GROUPS = 512
 MOST_CONDITIONS = 4
 #: Reads before an execution of an experiment: 8 MiB in lines of 64 bytes.
 MOST_TREATMENT_READS = 131_072
+#: Events that are counted in each stretch with interrupts or preemption disabled.
+MOST_OFF_COUNTS = 4
 #: Events that are counted of each execution of a section.
 MOST_EXECUTION_COUNTS = 4
 #: Of so many executions of a section at most one is drawn.
@@ -185,6 +187,14 @@ class OffWhat(IntEnum):
 
     INTERRUPTS = 0
     PREEMPTION = 1
+
+
+class OffMethod(IntEnum):
+    """How it is known what is disabled: by the kernel's tracepoints, or by samples."""
+
+    BEST = 0
+    SAMPLED = 1
+    TRACEPOINTS = 2
 
 
 class OffClass(IntEnum):

@@ -311,16 +311,18 @@ class BenchOff(
     ranges={
         "turn": (0, 200_000),
         "what": (0, 1),
+        "method": (0, 2),
         "period_ns": (10_000, 10_000_000),
         "block_ns": (1, 60_000_000_000),
         "repetitions": (1, 1_000),
         "cpus": (0, 8_191),
     },
 ):
-    """Sample for how long interrupts or preemption are disabled: answered by off_cpu and more."""
+    """Look for how long interrupts or preemption are disabled: answered by off_method and more."""
 
     turn: U32
     what: U8
+    method: U8
     period_ns: U64
     block_ns: U64
     repetitions: U16
@@ -1238,12 +1240,23 @@ class CommandOutput(Message, kind=97):
 
 
 @dataclass(frozen=True, slots=True)
+class OffMethod(Message, kind=145, ranges={"method": (1, 2)}):
+    """How it is known what is disabled, and why in no better way; comes first."""
+
+    turn: U32
+    method: U8
+    why: Text
+
+
+@dataclass(frozen=True, slots=True)
 class OffCpu(
     Message,
     kind=140,
     ranges={
         "cpu": (0, 8_191),
         "samples": (0, 9_223_372_036_854_775_807),
+        "work": (0, 9_223_372_036_854_775_807),
+        "unpaired": (0, 9_223_372_036_854_775_807),
         "lost": (0, 9_223_372_036_854_775_807),
         "usual_ns": (0, 4_611_686_018_427_387_903),
         "limit_ns": (0, 4_611_686_018_427_387_903),
@@ -1251,12 +1264,14 @@ class OffCpu(
         "with_ns": (0, 4_611_686_018_427_387_903),
     },
 ):
-    """How a CPU was sampled, over the whole turn."""
+    """How a CPU was sampled, or traced, over the whole turn."""
 
     turn: U32
     place: U16
     cpu: U16
     samples: U64
+    work: U64
+    unpaired: U64
     lost: U64
     usual_ns: U64
     limit_ns: U64
@@ -1306,7 +1321,7 @@ class OffGroup(
         "longest_ns": (0, 4_611_686_018_427_387_903),
     },
 ):
-    """Stretches that ended with the same callers, the innermost first."""
+    """Stretches that ended, and began, with the same callers, the innermost first."""
 
     turn: U32
     group: U16
@@ -1317,6 +1332,17 @@ class OffGroup(
     seen_ns: U64
     longest_ns: U64
     callers: ListText
+    began: ListText
+
+
+@dataclass(frozen=True, slots=True)
+class OffBins(Message, kind=146, ranges={"cpu": (0, 8_191), "bins": (1, 784)}):
+    """All stretches of a CPU, by tracepoints, by how long they took; `data`: a block waits."""
+
+    turn: U32
+    cpu: U16
+    bins: U16
+    data: Blob
 
 
 @dataclass(frozen=True, slots=True)
@@ -1329,6 +1355,8 @@ class OffLongest(
         "seen_ns": (0, 4_611_686_018_427_387_903),
         "points": (0, 9_223_372_036_854_775_807),
         "group": (0, 1_024),
+        "counted_ns": (0, 4_611_686_018_427_387_903),
+        "counts": (0, 9_223_372_036_854_775_807),
     },
 ):
     """One of the longest stretches with interrupts or preemption disabled."""
@@ -1341,6 +1369,8 @@ class OffLongest(
     seen_ns: U64
     points: U64
     group: U16
+    counted_ns: U64
+    counts: ListU64
 
 
 @dataclass(frozen=True, slots=True)
@@ -1510,9 +1540,11 @@ MESSAGES: dict[int, type[Message]] = {
         ClockRepetition,
         CommandRepetition,
         CommandOutput,
+        OffMethod,
         OffCpu,
         OffRepetition,
         OffGroup,
+        OffBins,
         OffLongest,
         OffStretches,
         RepetitionCounts,

@@ -3,6 +3,7 @@
 #ifndef WHYLATE_SAMPLED_BPF_LAYOUT_H
 #define WHYLATE_SAMPLED_BPF_LAYOUT_H
 
+#include "bpf/counted_layout.h"
 #include "wire/constants.h"
 
 #ifndef __BPF__
@@ -38,8 +39,8 @@ enum sampled_place {
 /* Constants once the program is loaded. */
 struct sampled_config {
 	__u64 period_ns;
-	__u32 machine; /* SAMPLED_X86, SAMPLED_ARM64 */
-	__u32 reserved;
+	__u32 machine;	/* SAMPLED_X86, SAMPLED_ARM64 */
+	__u32 counters; /* that are read at each sample */
 };
 
 /* A sample that is kept. */
@@ -56,6 +57,7 @@ struct sampled_row {
 	char comm[16];
 	__u8 code[SAMPLED_CODE]; /* before the address */
 	__u64 callers[SAMPLED_CALLERS];
+	struct counted counted; /* since that of the CPU */
 };
 
 /* A CPU. */
@@ -69,6 +71,8 @@ struct sampled_cpu {
 	__u64 count_address; /* where its count of what disables preemption is; 0: in the task */
 	__u32 count_base;    /* of it, what the sample's own interrupt adds */
 	__u32 purpose;	     /* SAMPLED_INTERRUPTS, … */
+	/* When interrupts were last seen to be enabled, or of preemption at the last sample */
+	struct counted counted;
 	struct sampled_row rows[SAMPLED_ROWS];
 };
 

@@ -4,6 +4,7 @@
  * points of a grid in time, and keeps what tells that interrupts or preemption were disabled there.
  */
 #include "bpf/kernel.h"
+#include "bpf/counted.h"
 #include "layout.h"
 
 /* A map of struct sampled_cpu. */
@@ -79,9 +80,18 @@ SECTION("raw_tp/hrtimer_expire_entry") int expiry(__u64 *context)
 	__u32 here = bpf_get_smp_processor_id();
 	struct sampled_cpu *cpu = bpf_map_lookup_elem(&sampled_cpus, &here);
 
-	if (cpu)
-		bpf_probe_read_kernel(&cpu->due_ns, sizeof(cpu->due_ns),
-				      (const char *)timer + kernel_offset(timer->_softexpires));
+	if (!cpu)
+		return 0;
+	bpf_probe_read_kernel(&cpu->due_ns, sizeof(cpu->due_ns),
+			      (const char *)timer + kernel_offset(timer->_softexpires));
+	if (sampling.counters && cpu->purpose == SAMPLED_INTERRUPTS) {
+		__u64 now = bpf_ktime_get_ns();
+
+		/* Interrupts are enabled: its own came in time. Those that came with a late one
+		 * and were due before the sample are late, too. */
+		if (now <= cpu->due_ns + cpu->limit_ns)
+			read_counted(&cpu->counted, sampling.counters, now);
+	}
 	return 0;
 }
 
@@ -91,11 +101,18 @@ SECTION("perf_event/sample") int sample(void *context)
 	__u32 here = bpf_get_smp_processor_id(), flags = 0, count = 0;
 	struct sampled_cpu *cpu = bpf_map_lookup_elem(&sampled_cpus, &here);
 	__u8 code[SAMPLED_CODE] = {0};
+	struct counted since = {}, before;
 	struct sampled_row *row;
 
 	if (!cpu)
 		return 0;
 	cpu->samples++;
+	if (sampling.counters) {
+		read_counted(&since, sampling.counters, now);
+		before = cpu->counted;
+		cpu->counted = since;
+		take_counted(&since, &before);
+	}
 	late_ns = now > cpu->due_ns ? now - cpu->due_ns : 0;
 	if (late_ns > cpu->limit_ns)
 		flags |= SAMPLED_LATE;
@@ -128,6 +145,7 @@ SECTION("perf_event/sample") int sample(void *context)
 	row->count = count;
 	bpf_get_current_comm(row->comm, sizeof(row->comm));
 	__builtin_memcpy(row->code, code, sizeof(code));
+	row->counted = since;
 #pragma clang loop unroll(full)
 	for (__u32 i = 0; i < SAMPLED_CALLERS; i++)
 		row->callers[i] = 0;

@@ -10,23 +10,14 @@
 #ifndef WHYLATE_SECTION_BPF_COUNTS_H
 #define WHYLATE_SECTION_BPF_COUNTS_H
 
+#include "bpf/reading.h"
 #include "owner.h"
-
-/* struct bpf_perf_event_value of linux/bpf.h */
-struct reading {
-	__u64 counter;
-	__u64 enabled;
-	__u64 running;
-};
 
 /* The compiler shall not know what is at this address. */
 #define escape(address) __asm__ volatile("" ::"r"(address) : "memory")
 
 /* A map of counters: WIRE_MOST_EXECUTION_COUNTS of each CPU. */
 char section_events SECTION("maps");
-
-static long (*const bpf_perf_event_read_value)(void *map, __u64 flags, struct reading *to,
-					       __u32 size) = (void *)55;
 
 /* read_counts - read the counters of this CPU; nothing, and no instruction, where there are none */
 ALWAYS_INLINE void read_counts(struct section_counts *counts)

@@ -10,6 +10,7 @@
 #ifndef WHYLATE_SECTION_BPF_TREATMENT_H
 #define WHYLATE_SECTION_BPF_TREATMENT_H
 
+#include "bpf/bin.h"
 #include "owner.h"
 
 #define PAGE_BYTES 4096u
@@ -26,24 +27,6 @@ struct draw {
 	__u32 failed;
 	__u64 took_ns; /* to read */
 };
-
-/* bin_of - the bin of a duration: see block waits of the wire */
-ALWAYS_INLINE __u32 bin_of(__u64 ns)
-{
-	__u32 octave = 0, bin;
-	__u64 rest = ns;
-
-	if (ns < 16)
-		return ns;
-#pragma clang loop unroll(full)
-	for (int bits = 32; bits; bits /= 2)
-		if (rest >> bits) {
-			rest >>= bits;
-			octave += bits;
-		}
-	bin = (octave - 3) * 16 + (ns >> (octave - 4) & 15);
-	return bin < WIRE_WAIT_BINS ? bin : WIRE_WAIT_BINS - 1;
-}
 
 /*
  * walk - read one word of each line of as much memory as there are reads for, or of one page

@@ -2,6 +2,7 @@
 #include "benchmark.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "wire/send.h"
@@ -57,6 +58,15 @@ bool benchmark_poll(struct workload *workload, uint64_t now_ns)
 void child_workload_stop(struct workload *workload)
 {
 	child_stop(&((struct state *)workload->state)->child);
+}
+
+void child_workload_ask(struct workload *workload)
+{
+	pid_t pid = ((struct state *)workload->state)->child.pid;
+
+	/* 0 is this process and all of its group. */
+	if (pid > 0)
+		kill(pid, SIGTERM);
 }
 
 /* child_workload_wait_ms - no limit: its input ends the wait */

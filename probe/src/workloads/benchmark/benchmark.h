@@ -24,6 +24,8 @@ int child_workload_start(struct workload *workload, uint32_t turn, child_body bo
 			 const void *plan, const struct counter_set *counters);
 bool child_workload_poll(struct workload *workload, uint64_t now_ns);
 void child_workload_stop(struct workload *workload);
+/* child_workload_ask - let the child end by itself, which heeds SIGTERM */
+void child_workload_ask(struct workload *workload);
 int child_workload_wait_ms(const struct workload *workload);
 int child_workload_input(const struct workload *workload);
 

@@ -96,7 +96,7 @@ static void close_inherited(int out)
 static _Noreturn void child_main(int out, pid_t parent, uint32_t turn, child_body body,
 				 const void *plan, const struct counter_set *counters)
 {
-	struct child_context context = {.out = out, .turn = turn};
+	struct child_context context = {.out = out, .turn = turn, .wanted = counters};
 	size_t bad;
 	int error;
 

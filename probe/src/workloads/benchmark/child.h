@@ -22,6 +22,7 @@ struct child_context {
 	int out;
 	uint32_t turn; /* the number that the host gave this point in this round */
 	struct counters counters;
+	const struct counter_set *wanted;
 	char text[FAILURE_TEXT];
 };
 

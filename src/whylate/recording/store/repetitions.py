@@ -29,7 +29,7 @@ _COUNT = "count "
 def _schema(workload: BenchmarkWorkload) -> Any:
     import pyarrow as pa
 
-    counts = [_COUNT + counter.name for counter in workload.counters]
+    counts = [_COUNT + counter.name for counter in workload.repetition_counters]
     types = dict.fromkeys([*PLACE, *workload.columns, *counts], pa.int64())
     if workload.has_value:
         types[VALUE] = pa.float64()
@@ -96,5 +96,7 @@ def read_repetitions(directory: Path, workload: BenchmarkWorkload) -> Repetition
         columns = {name: table.column(name).to_numpy() for name in schema.names}
     value = columns.pop(VALUE, None)
     _check(path, columns, workload)
-    counts = {counter.name: columns.pop(_COUNT + counter.name) for counter in workload.counters}
+    counts = {
+        counter.name: columns.pop(_COUNT + counter.name) for counter in workload.repetition_counters
+    }
     return Repetitions(columns, value, counts)

@@ -122,11 +122,12 @@ class RepetitionAssembler:
         point = np.array([self.workload.order[place[0]] for place in places], np.int64)
         columns = dict(zip(PLACE, (turn, point, repetition), strict=True))
         columns |= {name: table[:, i] for i, name in enumerate(names)}
-        none = (0,) * len(self.workload.counters)
+        counters = self.workload.repetition_counters
+        none = (0,) * len(counters)
         counted = [self._counts.get(place[:2], none) for place in places]
         counts = {
             counter.name: np.array([row[i] for row in counted], np.int64)
-            for i, counter in enumerate(self.workload.counters)
+            for i, counter in enumerate(counters)
         }
         value, values = None, self.values()
         if values is not None:
@@ -155,6 +156,6 @@ class RepetitionAssembler:
         if short and complete:
             texts.append(f"{short} of {len(workload.order)} turns lack repetitions")
         uncounted = {place[:2] for place in self._rows} - set(self._counts)
-        if uncounted and workload.counters:
+        if uncounted and workload.repetition_counters:
             texts.append(f"{len(uncounted)} repetitions have no counts")
         return texts

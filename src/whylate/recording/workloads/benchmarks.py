@@ -105,6 +105,11 @@ class BenchmarkWorkload(
         return str(self.__struct_config__.tag)
 
     @property
+    def repetition_counters(self) -> list[CounterPlan]:
+        """The counters that are read in each repetition."""
+        return self.counters
+
+    @property
     def allow_idle_states(self) -> bool:
         """Idle states are not held."""
         return True

@@ -1,4 +1,4 @@
-"""The workload `off`: for how long interrupts or preemption are disabled, by samples."""
+"""The workload `off`: for how long interrupts or preemption are disabled."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from msgspec import Meta
 from whylate.recording.bounds import Cpu
 from whylate.recording.off import (
     CLASSES,
+    METHODS,
+    MOST_REASON,
     SHOWN,
     STRETCH_COLUMNS,
     OffCpu,
@@ -18,12 +20,17 @@ from whylate.recording.off import (
     OffReport,
     OffStretch,
     Stretches,
+    bin_durations,
     bin_stretches,
 )
-from whylate.recording.sections import MOST_PATH_CALLERS
+from whylate.recording.sections import MOST_PATH_CALLERS, decode_bins
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.assembler import RepetitionAssembler
-from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
+from whylate.recording.workloads.benchmarks import (
+    BenchmarkPoint,
+    BenchmarkWorkload,
+    CounterPlan,
+)
 from whylate.text import shown
 from whylate.wire.blocks import decode_numbers, decode_rows
 from whylate.wire.codec import WireError
@@ -34,18 +41,23 @@ from whylate.wire.constants import (
     SHORTEST_SAMPLING_NS,
 )
 from whylate.wire.messages import (
+    OffBins,
+    OffLongest,
+    OffMethod,
+    OffRepetition,
+    OffStretches,
+)
+from whylate.wire.messages import (
     OffCpu as OffCpuMessage,
 )
 from whylate.wire.messages import (
     OffGroup as OffGroupMessage,
 )
-from whylate.wire.messages import (
-    OffLongest,
-    OffRepetition,
-    OffStretches,
-)
 
 What = Literal["irqs-off", "preempt-off"]
+#: How it is to be known; best: by tracepoints where the kernel has them, else by samples.
+Asked = Literal["best", "sampled", "tracepoints"]
+ASKED: tuple[Asked, ...] = get_args(Asked)
 #: In the order of their numbers on the wire (schema/wire.toml).
 WHATS: tuple[What, ...] = get_args(What)
 SamplingNs = Annotated[int, Meta(ge=SHORTEST_SAMPLING_NS, le=LONGEST_SAMPLING_NS)]
@@ -58,10 +70,14 @@ _NAME, _COMM = 128, 16
 
 
 class OffPoint(BenchmarkPoint, frozen=True):
-    """What is disabled, and how often that is sampled."""
+    """What is disabled, and how often that is sampled.
+
+    With tracepoints period_ns is how long a stretch takes that has a row of its own.
+    """
 
     what: What
     period_ns: SamplingNs = 53_000
+    method: Asked = "best"
     cpus: tuple[Cpu, ...] = ()
 
     @property
@@ -90,6 +106,11 @@ class Off(BenchmarkWorkload, frozen=True, kw_only=True, tag="off"):
     points: list[OffPoint]
 
     @property
+    def repetition_counters(self) -> list[CounterPlan]:
+        """None: they are read at the longest stretches."""
+        return []
+
+    @property
     def turn_bytes(self) -> int:
         """Bytes of the groups and of all stretches, where every sample is one."""
         samples = max(
@@ -103,12 +124,12 @@ class OffAssembler(RepetitionAssembler):
     """Builds rows of blocks of time, one for each CPU, and the stretches."""
 
     row = OffRepetition
-    details = (OffCpuMessage, OffGroupMessage, OffLongest, OffStretches)
+    details = (OffMethod, OffCpuMessage, OffGroupMessage, OffLongest, OffStretches, OffBins)
 
     def __init__(self, workload: BenchmarkWorkload) -> None:
         super().__init__(workload)
         self._tables: list[np.ndarray[Any, np.dtype[np.int64]]] = []
-        self._counts: dict[int, int] = {}  # type: ignore[assignment]
+        self._stretches: dict[int, int] = {}
 
     def place(self, message: OffRepetition) -> tuple[int, int]:
         """Return the block, and the CPU's place."""
@@ -127,6 +148,9 @@ class OffAssembler(RepetitionAssembler):
 
     def _with(self, off: OffReport, message: Any) -> OffReport:
         match message:
+            case OffMethod():
+                method, why = METHODS[message.method], shown(message.why, MOST_REASON - 1)
+                return msgspec.structs.replace(off, method=method, why=why)
             case OffCpuMessage():
                 cpus = self.point(message.turn).used_cpus
                 if len(off.cpus) >= len(cpus) or message.cpu != cpus[len(off.cpus)]:
@@ -137,23 +161,34 @@ class OffAssembler(RepetitionAssembler):
                 if message.group != len(off.groups) or len(off.groups) >= MOST_OFF_GROUPS:
                     raise WireError("a group of stretches that is none, or came before")
                 callers = [shown(name, _NAME) for name in message.callers[:MOST_PATH_CALLERS]]
-                group = _converted(message, OffGroup, why=CLASSES[message.why], callers=callers)
+                began = [shown(name, _NAME) for name in message.began[:MOST_PATH_CALLERS]]
+                group = _converted(
+                    message, OffGroup, why=CLASSES[message.why], callers=callers, began=began
+                )
                 return msgspec.structs.replace(off, groups=[*off.groups, group])
             case OffLongest():
                 if len(off.longest) >= MOST_OFF_LONGEST or message.group >= len(off.groups):
                     raise WireError("more of the longest stretches than are kept, or of no group")
-                stretch = _converted(message, OffStretch, comm=shown(message.comm, _COMM))
+                stretch = self._stretch(message)
                 return msgspec.structs.replace(off, longest=[*off.longest, stretch])
+            case OffBins():
+                return _with_bins(off, message)
         raise WireError("a message of another benchmark")
 
+    def _stretch(self, message: OffLongest) -> OffStretch:
+        if len(message.counts) not in (0, len(self.workload.counters)):
+            raise WireError("counts of other counters")
+        stretch: OffStretch = _converted(message, OffStretch, comm=shown(message.comm, _COMM))
+        return stretch
+
     def _add_stretches(self, message: OffStretches) -> None:
-        count = self._counts.get(message.turn, 0)
+        count = self._stretches.get(message.turn, 0)
         if message.first != count or count + message.count > _MOST_STRETCHES:
             raise WireError("stretches that came before, or more than are kept")
         table = decode_rows(decode_numbers(message.data), message.count, "off_stretches")
         if (table < 0).any():
             raise WireError("a stretch that cannot have been")
-        self._counts[message.turn] = count + message.count
+        self._stretches[message.turn] = count + message.count
         self._tables.append(np.insert(table, 0, message.turn, axis=1))
 
     def reports(self) -> list[TurnReport]:
@@ -166,6 +201,8 @@ class OffAssembler(RepetitionAssembler):
                 shown = [group.group for group in off.groups if group.why in SHOWN]
                 own = (stretches["turn"] == report.turn) & np.isin(stretches["group"], shown)
                 bins = bin_stretches(stretches["seen_ns"][own], point.period_ns)
+                if off.method == "tracepoints":
+                    bins = bin_durations(off.durations)
                 off = msgspec.structs.replace(off, bins=bins)
             reports.append(msgspec.structs.replace(report, off=off))
         return reports
@@ -175,6 +212,13 @@ class OffAssembler(RepetitionAssembler):
         empty = np.empty((0, len(STRETCH_COLUMNS)), np.int64)
         table = np.concatenate([empty, *self._tables])
         return Stretches({name: table[:, i] for i, name in enumerate(STRETCH_COLUMNS)})
+
+
+def _with_bins(off: OffReport, message: OffBins) -> OffReport:
+    """Return the report with all stretches of one more CPU."""
+    if any(bins.cpu == message.cpu for bins in off.durations):
+        raise WireError("bins of a CPU that came before")
+    return msgspec.structs.replace(off, durations=[*off.durations, decode_bins(message)])
 
 
 def _converted(message: Any, kind: Any, **changes: object) -> Any:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from whylate.report.off import (
     BIN_COLUMNS,
-    MARK_COLUMNS,
     bin_rows,
     line_columns,
     line_rows,
+    mark_columns,
+    mark_numbers,
     mark_rows,
     off_headline,
+    quantile_text,
+    why_text,
 )
 from whylate.summary.off import OffFigures
 
@@ -40,9 +43,19 @@ class OffTables:
 
 def off_tables(off: OffFigures) -> OffTables:
     """Return what the page shows of a recording."""
+    marks = mark_rows(off, _MOST_MARKS, _CALLERS)
     tables = (
         OffTable("Who ended it", line_columns(off), line_rows(off, _MOST_LINES, _CALLERS), 4),
-        OffTable("High-water marks", MARK_COLUMNS, mark_rows(off, _MOST_MARKS, _CALLERS), 3),
+        OffTable(
+            "High-water marks",
+            mark_columns(off),
+            marks,
+            mark_numbers(off),
+        ),
         OffTable("How long", BIN_COLUMNS, bin_rows(off), 2),
     )
-    return OffTables(off_headline(off), [table for table in tables if table.rows])
+    texts = [text for text in (off_headline(off), why_text(off), quantile_text(off)) if text]
+    return OffTables(
+        " ".join(text.rstrip(".") + "." for text in texts),
+        [table for table in tables if table.rows],
+    )

@@ -95,7 +95,8 @@ def print_findings(summary: BenchmarkSummary, console: Console) -> None:
 def subject(summary: BenchmarkSummary) -> str:
     """Return what was measured, in one line."""
     if summary.off is not None:
-        sampled = f"sampled for {format_span_ns(summary.off.sampled_ns)}"
+        seen = "traced" if summary.off.method == "tracepoints" else "sampled"
+        sampled = f"{seen} for {format_span_ns(summary.off.sampled_ns)}"
         virtual = ["in virtual time"] if summary.virtual_time else []
         return " · ".join([summary.off.what, sampled, *virtual])
     rounds = f"{summary.rounds} round{'' if summary.rounds == 1 else 's'}"

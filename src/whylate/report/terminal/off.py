@@ -10,13 +10,16 @@ from rich.text import Text
 
 from whylate.report.off import (
     BIN_COLUMNS,
-    MARK_COLUMNS,
     bin_rows,
     line_columns,
     line_rows,
+    mark_columns,
+    mark_numbers,
     mark_rows,
     more_lines,
     off_headline,
+    quantile_text,
+    why_text,
 )
 from whylate.summary.off import OffFigures
 
@@ -27,11 +30,14 @@ _MOST_LINES, _MOST_MARKS, _CALLERS = 8, 5, 3
 def print_off(off: OffFigures, console: Console) -> None:
     """Print the tables of a recording."""
     console.print(Text(off_headline(off)))
+    for text in (why_text(off), quantile_text(off)):
+        if text:
+            console.print(Text(text))
     console.print()
     _print(line_columns(off), line_rows(off, _MOST_LINES, _CALLERS), 4, console)
     if text := more_lines(off, _MOST_LINES, _CALLERS):
         console.print(Text(text, style="dim"))
-    _print(MARK_COLUMNS, mark_rows(off, _MOST_MARKS, _CALLERS), 3, console)
+    _print(mark_columns(off), mark_rows(off, _MOST_MARKS, _CALLERS), mark_numbers(off), console)
     _print(BIN_COLUMNS, bin_rows(off), 2, console)
 
 

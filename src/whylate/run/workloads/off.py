@@ -9,11 +9,12 @@ import msgspec
 
 from whylate.quantities import parse_ns
 from whylate.recording.workloads import Workload
-from whylate.recording.workloads.off import WHATS, Off, OffPoint, What
+from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.recording.workloads.off import ASKED, WHATS, Asked, Off, OffPoint, What
 from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import BenchmarkRules, Parameter, one_of
 from whylate.run.workloads.tables import BenchmarkTable, Duration
-from whylate.wire.constants import LONGEST_SAMPLING_NS, SHORTEST_SAMPLING_NS
+from whylate.wire.constants import LONGEST_SAMPLING_NS, MOST_OFF_COUNTS, SHORTEST_SAMPLING_NS
 from whylate.wire.messages import BenchOff
 
 #: No part of what timers of a system mostly have: what comes with those would always lie at one
@@ -27,12 +28,20 @@ _BLOCKS, _FEWEST_BLOCKS = 200, 10
 _BLOCK_NS, _POINTS = 50_000_000, 100
 
 
-def off_workload(name: str, length_ns: int, period_ns: int = DEFAULT_PERIOD_NS) -> Off:
-    """Return what samples so long; raises RequestError for an impossible length or name."""
+def off_workload(
+    name: str,
+    length_ns: int,
+    period_ns: int = DEFAULT_PERIOD_NS,
+    method: Asked = "best",
+    counters: Sequence[CounterPlan] = (),
+) -> Off:
+    """Return what looks so long; raises RequestError for an impossible length or name."""
     what = next((what for what in WHATS if what == name), None)
     if what is None:
         raise RequestError(f"{name[:40]!r}: expected one of {', '.join(WHATS)}")
     check_period(period_ns)
+    if len(counters) > MOST_OFF_COUNTS:
+        raise RequestError(f"{what} takes up to {MOST_OFF_COUNTS} counters")
     least_ns = _FEWEST_BLOCKS * _POINTS * period_ns
     if not least_ns <= length_ns <= 1000 * LONGEST_TURN_NS:
         raise RequestError(
@@ -44,10 +53,11 @@ def off_workload(name: str, length_ns: int, period_ns: int = DEFAULT_PERIOD_NS) 
     least_block_ns = max(_BLOCK_NS, _POINTS * period_ns)
     blocks = max(_FEWEST_BLOCKS, min(_BLOCKS, turn_ns // least_block_ns))
     return Off(
-        points=[OffPoint(what, period_ns)],
+        points=[OffPoint(what, period_ns, method)],
         rounds=rounds,
         repetitions=blocks,
         block_ns=turn_ns // blocks,
+        counters=list(counters),
     )
 
 
@@ -67,12 +77,12 @@ class OffTable(BenchmarkTable, kw_only=True):
     what: What = "irqs-off"
     every: Duration = Duration(DEFAULT_PERIOD_NS)
     length: Duration = Duration(DEFAULT_LENGTH_NS)
+    method: Asked = "best"
 
     def workload(self) -> Workload:
         """Return what samples so long; raises RequestError."""
-        if self.counters:
-            raise RequestError("[off] has no counters")
-        return off_workload(self.what, int(self.length), int(self.every))
+        counters = [CounterPlan(name) for name in self.counters]
+        return off_workload(self.what, int(self.length), int(self.every), self.method, counters)
 
 
 class OffRules(BenchmarkRules):
@@ -82,6 +92,7 @@ class OffRules(BenchmarkRules):
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "what": ("what", one_of(WHATS)),
         "every": ("period_ns", _parse_period),
+        "method": ("method", one_of(ASKED)),
     }
 
     def check_point(self, point: OffPoint) -> None:
@@ -106,6 +117,7 @@ class OffRules(BenchmarkRules):
         return BenchOff(
             turn=turn,
             what=WHATS.index(point.what),
+            method=ASKED.index(point.method),
             period_ns=point.period_ns,
             block_ns=workload.block_ns,
             repetitions=workload.repetitions,

@@ -19,7 +19,7 @@ from whylate.summary.benchmarks.summarizer import (
 from whylate.summary.off import (
     count_lasting,
     join_reports,
-    sampling_cost,
+    looking_cost,
     share_of_points,
     summarize_off,
 )
@@ -56,7 +56,8 @@ class OffSummarizer(BenchmarkSummarizer):
             "points_unknown": int(rows.column("unknown").sum()),
             "lasting": count_lasting(joined),
             "lost": sum(cpu.lost for cpu in joined.cpus),
-            "share_of_cpu": sampling_cost(joined),
+            "share_of_cpu": looking_cost(joined, int(rows.column("ns").sum())),
+            "method": joined.method,
         }
         return Measurement(figures, facts)
 
@@ -70,7 +71,9 @@ class OffSummarizer(BenchmarkSummarizer):
         del note
         period, lasting = facts.get("period_ns"), facts.get("lasting")
         return {
-            "sampled every": format_short_ns(period) if isinstance(period, int) else "–",
+            "sampled every": "tracepoints"
+            if facts.get("method") == "tracepoints"
+            else (format_short_ns(period) if isinstance(period, int) else "–"),
             "lasting as long": format_count(lasting) if isinstance(lasting, int) else "–",
         }
 
@@ -83,7 +86,11 @@ class OffSummarizer(BenchmarkSummarizer):
         point = measured[0]
         assert isinstance(point.point, OffPoint)  # noqa: S101 (chosen by its type)
         off = summarize_off(
-            point.point.what, point.point.period_ns, join_reports(reports), self.repetitions
+            point.point.what,
+            point.point.period_ns,
+            join_reports(reports),
+            self.repetitions,
+            [counter.name for counter in self.manifest.plan.workload.counters],
         )
         return {"off": off, "notes": off.notes, "warnings": off.warnings}
 
