@@ -54,6 +54,11 @@ REFUSED = [
     (["clock", "--service", "1ms"], "--service has no effect without --via device"),
     (["clock", "--think", "1ms"], "--think has no effect without --via device"),
     (["clock", "--via", "hpet", "--clocks", "tai"], "--clocks has no effect without --via libc"),
+    (["bulk", "--chunk", "most"], "write it like 1,128,all,tuned"),
+    (["bulk", "--cpus", "0,1"], "name one"),
+    (["bulk", "--block", "2s"], "between 100us and 1s"),
+    (["clock", "--remedy", "strict"], "--remedy has no effect without --via device or hpet"),
+    (["clock", "--via", "hpet,libc", "--remedy", "strict"], "only with --via device,hpet"),
     (["clock", "--predict", "0"], "write it like 72,240, up to 10000"),
 ]  # fmt: skip
 
@@ -75,8 +80,8 @@ def test_wrong_use_of_a_benchmark_is_refused(tmp_path: Path, words: list[str], w
         ("--workload wakeup --for 1s", "write whylate measure --for 1s"),
         ("--workload", "write whylate measure"),
         ("--sizes 1M", "measure has no --sizes: write whylate bench memory --sizes …"),
-        ("--rounds 3", "write whylate bench switch|memory|clock|cmd --rounds …"),
-        ("--repetitions 3", "write whylate bench switch|memory|clock --repetitions …"),
+        ("--rounds 3", "write whylate bench switch|memory|clock|bulk|cmd --rounds …"),
+        ("--repetitions 3", "write whylate bench switch|memory|clock|bulk --repetitions …"),
     ],
 )  # fmt: skip
 def test_the_former_spelling_is_answered_with_the_present_one(words: str, present: str) -> None:

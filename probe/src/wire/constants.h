@@ -64,6 +64,8 @@
 #define WIRE_LONGEST_REALTIME_BLOCK_NS 1000000000u
 /* Tasks of a ring. */
 #define WIRE_MOST_TASKS 4096u
+/* Lines of the cache that are cleaned in bulk. */
+#define WIRE_MOST_BULK_LINES 1048576u
 /* Threads that read a clock. */
 #define WIRE_MOST_CLOCK_THREADS 1024u
 /* Bytes of a buffer. */
@@ -362,6 +364,15 @@ enum clock_calls {
 	CALLS_MADE = 1,
 	CALLS_UNKNOWN = 2,
 	CALLS_COUNT = 3,
+};
+
+/* How a clock is read: a form of remedies/shared_read.h, or under a mutex. */
+enum clock_form {
+	FORM_DIRECT = 0,
+	FORM_RELAXED = 1,
+	FORM_STRICT = 2,
+	FORM_LOCKED = 3,
+	FORM_COUNT = 4,
 };
 
 /* Where a counter does not count: bits. */

@@ -47,6 +47,37 @@ class Nature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resolution_ns: TimeNs
 
 
+class Sharing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Reads of a clock in a form of remedies/shared_read.h.
+
+    direct_ps, strict_ps: a read by a caller that is alone, in ps. break_even_ps: a clock that takes
+    less a read is not worth sharing. patience: in polls; 0: nothing was shared. stale: of so many
+    checks, values that were sampled before the call, by at most most_stale_ns.
+    """
+
+    direct_ps: Count
+    strict_ps: Count
+    break_even_ps: Count
+    patience: Count
+    checks: Count
+    stale: Count
+    most_stale_ns: TimeNs
+
+
+class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What remedies/bulk_work.h makes of the costs of bulk work.
+
+    floor_ns: the median delay without work. item_ps: a line; gap_ns: letting go of the lock.
+    choice: in lines; 0: the costs could not be found. chunk: what was measured.
+    """
+
+    floor_ns: Count
+    item_ps: Count
+    gap_ns: Count
+    choice: Count
+    chunk: Count
+
+
 class TurnReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A turn. error: why it failed; "" if it did not."""
 
@@ -57,6 +88,9 @@ class TurnReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     after: Buffers | None = None
     flushes: Flushes | None = None
     nature: Nature | None = None
+    sharing: Sharing | None = None
+    #: Of bulk work.
+    tuning: Tuning | None = None
     #: Of a command: whether more was written than was kept, and how many bytes were.
     output_cut: bool = False
     output_bytes: Count = 0

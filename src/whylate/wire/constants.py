@@ -61,6 +61,8 @@ LONGEST_BLOCK_NS = 60_000_000_000
 LONGEST_REALTIME_BLOCK_NS = 1_000_000_000
 #: Tasks of a ring.
 MOST_TASKS = 4_096
+#: Lines of the cache that are cleaned in bulk.
+MOST_BULK_LINES = 1_048_576
 #: Threads that read a clock.
 MOST_CLOCK_THREADS = 1_024
 #: Bytes of a buffer.
@@ -360,6 +362,15 @@ class ClockCalls(IntEnum):
     NONE = 0
     MADE = 1
     UNKNOWN = 2
+
+
+class ClockForm(IntEnum):
+    """How a clock is read: a form of remedies/shared_read.h, or under a mutex."""
+
+    DIRECT = 0
+    RELAXED = 1
+    STRICT = 2
+    LOCKED = 3
 
 
 class CounterMode(IntFlag):

@@ -297,6 +297,57 @@ class BenchClock(
 
 
 @dataclass(frozen=True, slots=True)
+class BenchSharedClock(
+    Message,
+    kind=25,
+    ranges={
+        "turn": (0, 200_000),
+        "method": (2, 3),
+        "form": (0, 3),
+        "threads": (1, 1_024),
+        "service_ns": (0, 60_000_000_000),
+        "think_ns": (0, 60_000_000_000),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+        "cpus": (0, 8_191),
+    },
+):
+    """As bench_clock, in a form of shared_read.h: a clock_sharing message comes too."""
+
+    turn: U32
+    method: U8
+    form: U8
+    threads: U16
+    service_ns: U64
+    think_ns: U64
+    block_ns: U64
+    repetitions: U16
+    cpus: ListU16
+
+
+@dataclass(frozen=True, slots=True)
+class BenchBulk(
+    Message,
+    kind=26,
+    ranges={
+        "turn": (0, 200_000),
+        "lines": (1, 1_048_576),
+        "chunk": (0, 1_048_576),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+    },
+):
+    """Clean lines of the cache in chunks under a lock: bulk_repetition, bulk_tuning, then done."""
+
+    turn: U32
+    lines: U32
+    chunk: U32
+    block_ns: U64
+    repetitions: U16
+    cpu: U16
+
+
+@dataclass(frozen=True, slots=True)
 class BenchCommand(Message, kind=18, ranges={"turn": (0, 200_000)}):
     """Run a command once: answered by command_output messages and a command_row, then done."""
 
@@ -1209,6 +1260,80 @@ class ClockRepetition(
 
 
 @dataclass(frozen=True, slots=True)
+class ClockSharing(
+    Message,
+    kind=103,
+    ranges={
+        "direct_ps": (0, 9_223_372_036_854_775_807),
+        "strict_ps": (0, 9_223_372_036_854_775_807),
+        "break_even_ps": (0, 9_223_372_036_854_775_807),
+        "checks": (0, 9_223_372_036_854_775_807),
+        "stale": (0, 9_223_372_036_854_775_807),
+        "most_stale_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """What sharing reads of a clock costs, and how old the values of a turn were."""
+
+    turn: U32
+    direct_ps: U64
+    strict_ps: U64
+    break_even_ps: U64
+    patience: U32
+    checks: U64
+    stale: U64
+    most_stale_ns: U64
+
+
+@dataclass(frozen=True, slots=True)
+class BulkRepetition(
+    Message,
+    kind=104,
+    ranges={
+        "ns": (0, 9_223_372_036_854_775_807),
+        "passes": (0, 9_223_372_036_854_775_807),
+        "holds": (0, 9_223_372_036_854_775_807),
+        "delays": (0, 9_223_372_036_854_775_807),
+        "p50_ns": (0, 4_611_686_018_427_387_903),
+        "p99_ns": (0, 4_611_686_018_427_387_903),
+        "most_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """Sets of lines that were cleaned, and the delays of signals that came meanwhile."""
+
+    turn: U32
+    repetition: U16
+    ns: U64
+    passes: U64
+    holds: U64
+    delays: U64
+    p50_ns: U64
+    p99_ns: U64
+    most_ns: U64
+
+
+@dataclass(frozen=True, slots=True)
+class BulkTuning(
+    Message,
+    kind=105,
+    ranges={
+        "floor_ns": (0, 4_611_686_018_427_387_903),
+        "item_ps": (0, 9_223_372_036_854_775_807),
+        "gap_ns": (0, 4_611_686_018_427_387_903),
+        "choice": (0, 9_223_372_036_854_775_807),
+        "chunk": (0, 9_223_372_036_854_775_807),
+    },
+):
+    """What bulk_work.h makes of the costs, and the chunk that was cleaned in a turn."""
+
+    turn: U32
+    floor_ns: U64
+    item_ps: U64
+    gap_ns: U64
+    choice: U64
+    chunk: U64
+
+
+@dataclass(frozen=True, slots=True)
 class CommandRepetition(
     Message,
     kind=96,
@@ -1477,6 +1602,8 @@ MESSAGES: dict[int, type[Message]] = {
         BenchSwitch,
         BenchMemory,
         BenchClock,
+        BenchSharedClock,
+        BenchBulk,
         BenchCommand,
         BenchOff,
         Accounting,
@@ -1538,6 +1665,9 @@ MESSAGES: dict[int, type[Message]] = {
         MemoryBacking,
         ClockProperties,
         ClockRepetition,
+        ClockSharing,
+        BulkRepetition,
+        BulkTuning,
         CommandRepetition,
         CommandOutput,
         OffMethod,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 e3c2d7a096f9ff79524411051b6815a6c4fde111202c018157f941881db4bad3 */
+/* sources: sha256 8aa838d82a8ac835683489b954d9438b823b1684bdeeceb94fc7ad4bbd97c635 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 c1b7f3987402cfaadca73ba28ceac1731558d98af1de61f86595e14a9ec58b14 */
+/* sources: sha256 d17f1c85a6b9f4713fb6154667bedeb0b35dd04dc9ecfb895da9e8826229f290 */
 /* clang-format off */
 #ifndef WHYLATE_SAMPLED_BPF_PROGRAMS_H
 #define WHYLATE_SAMPLED_BPF_PROGRAMS_H

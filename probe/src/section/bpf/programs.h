@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 fbe2b1f940a6a6f032d8f08bf047f50ba181c67dbefb5222f0751fce9f611dc4 */
+/* sources: sha256 4e2326bd51094d18e3478c731e3a66cf72a1045427b9e04760a0a52cd287865b */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 1436320ec85171d07b8ae964c8dafc5ede0fedd69630b86c3fa68164be7b65c6 */
+/* sources: sha256 ce5e407f1bde77ce5130e9cce3594356b30d563078e0a458e12890bc999f9dbc */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H
