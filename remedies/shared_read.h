@@ -80,6 +80,8 @@ typedef int64_t shared_difference;
 #define SHARED_READ_WORTH 20u
 /* Of the device's time: a strict caller waits for a read that just began, and for the next. */
 #define SHARED_READ_PATIENCE 4u
+/* Calls that calibration times at once: more are interrupted more often. */
+#define SHARED_READ_BATCH 16u
 
 /* The sequence is even while nobody reads, and odd while a leader does. */
 struct shared_read {
@@ -209,7 +211,7 @@ struct shared_read_costs {
 	uint64_t poll;		 /* a look at the sequence */
 };
 
-/* shared_read_cost_ - return the least ticks per 64 calls, and so without most interruptions */
+/* shared_read_cost_ - return the least ticks per batch, and so without most interruptions */
 static inline uint64_t shared_read_cost_(struct shared_read *shared,
 					 shared_value (*form)(struct shared_read *),
 					 uint64_t (*now)(void), uint32_t rounds)
@@ -219,7 +221,7 @@ static inline uint64_t shared_read_cost_(struct shared_read *shared,
 	for (uint32_t round = 0; round < rounds; round++) {
 		uint64_t start = now(), ticks;
 
-		for (uint32_t call = 0; call < 64; call++)
+		for (uint32_t call = 0; call < SHARED_READ_BATCH; call++)
 			form(shared);
 		ticks = now() - start;
 		least = ticks < least ? ticks : least;
@@ -238,9 +240,9 @@ static inline shared_value shared_read_poll_(struct shared_read *shared)
 /*
  * shared_read_calibrate - measure, and set patience; 0 where sharing does not pay
  *
- * now: a fine clock, not the device itself; rounds: of 64 reads of each kind, 16 and more are
- * wanted. Run it before anybody shares, on a CPU that does nothing else. The costs of a round are
- * for 64 calls.
+ * now: a fine clock, not the device itself; rounds: of a batch of reads of each kind, 64 and more
+ * are wanted. Run it before anybody shares, on a CPU that does nothing else. Costs are of a
+ * batch.
  */
 static inline struct shared_read_costs shared_read_calibrate(struct shared_read *shared,
 							     uint64_t (*now)(void), uint32_t rounds)

@@ -54,6 +54,8 @@ REFUSED = [
     (["clock", "--service", "1ms"], "--service has no effect without --via device"),
     (["clock", "--think", "1ms"], "--think has no effect without --via device"),
     (["clock", "--via", "hpet", "--clocks", "tai"], "--clocks has no effect without --via libc"),
+    (["clock", "--remedy", "strict"], "--remedy has no effect without --via device or hpet"),
+    (["clock", "--via", "hpet,libc", "--remedy", "strict"], "only with --via device,hpet"),
     (["clock", "--predict", "0"], "write it like 72,240, up to 10000"),
 ]  # fmt: skip
 

@@ -154,6 +154,20 @@ def test_the_times_of_an_emulated_device_are_drawn_anew_in_each_trial(tmp_path: 
     assert calls.var() > 0.3 * calls.mean()
 
 
+def test_strict_reads_of_a_shared_device_are_never_older_than_their_calls(tmp_path: Path) -> None:
+    result = points(
+        measured(tmp_path / "r", "clock", "--via", "device", "--service", "20us", "--remedy",
+                 "direct,relaxed,strict,locked", "--threads", "2,8", "--block", "20ms", *SHORT)
+    )  # fmt: skip
+    assert len(result) == 8
+    for name, item in result.items():
+        assert min(item["ages"], item["checks"]) > 0, name
+        if "relaxed" not in name:
+            assert item["stale"] == 0, name
+            assert item["backward_steps"] == 0, name
+        assert ("times_direct" in item) is ("direct" not in name)
+
+
 def test_a_command_is_timed_and_its_number_found(tmp_path: Path) -> None:
     script = "sleep 0.05; echo took 12.5 ms >&2"
     result = points(

@@ -13,7 +13,7 @@ from benchmark_plans import benchmark
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import RunPlan
 from whylate.recording.repetitions import Repetitions
-from whylate.recording.turns import Backing, Buffers, Flushes, TurnReport
+from whylate.recording.turns import Backing, Buffers, Flushes, Sharing, TurnReport
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.clock import Clock, ClockPoint
 from whylate.recording.workloads.command import CommandPoint
@@ -170,6 +170,39 @@ def test_threads_of_a_clock_add_up_and_what_they_share_is_found() -> None:
     assert network.predicted[-1].calls_per_us.value == pytest.approx(1.0, rel=1e-3)
     assert network.predicted[-1].calls_per_us.low == pytest.approx(1.0, rel=1e-3)
     assert network.misfit == pytest.approx(1, rel=1e-3)
+
+
+def shared_reads(stale: int) -> BenchmarkSummary:
+    """Two threads: in each round direct reads, and 1.5 times as many strict ones."""
+    points = [ClockPoint("device", 2, "device", 1000, remedy=form) for form in ("direct", "strict")]
+    rows = [
+        {"turn": turn, "thread": n, "ns": 10**9, "checks": 5,
+         "calls": (10 + turn // 2) * 10**4 * (3 if turn % 2 else 2)}
+        for turn in range(12) for n in range(2)
+    ]  # fmt: skip
+    sharing = Sharing(1_030_000, 1_035_000, 100_000, 168, 1000, stale, 900 if stale else 0)
+    reports = [TurnReport(turn, sharing=sharing) for turn in range(12)]
+    return summary_of(points, rows, reports=reports)
+
+
+def test_shared_reads_are_compared_with_direct_ones_round_by_round() -> None:
+    found = shared_reads(stale=0)
+    direct, strict = found.points
+    assert "times_direct" not in direct.figures
+    times = strict.figures["times_direct"]
+    # Rounds differ by half, and their ratios by nothing.
+    assert (times.value, times.low, times.high) == pytest.approx((1.5, 1.5, 1.5))
+    assert strict.texts["stale values"] == "0 of 6,000"
+    assert [one.code for one in found.findings] == ["sharing-pays"]
+    assert any("from 100 ns on" in note for note in found.notes)
+    # Readers who are served together are no queue.
+    assert not found.networks
+
+
+def test_a_stale_value_of_a_strict_read_is_a_finding() -> None:
+    found = shared_reads(stale=1)
+    assert found.points[1].texts["stale values"] == "6 of 6,000, by 900 ns at most"
+    assert "stale-strict" in [one.code for one in found.findings]
 
 
 def test_why_nothing_is_predicted_is_said() -> None:

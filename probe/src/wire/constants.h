@@ -353,6 +353,15 @@ enum clock_calls {
 	CALLS_COUNT = 3,
 };
 
+/* How a clock is read: a form of remedies/shared_read.h, or under a mutex. */
+enum clock_form {
+	FORM_DIRECT = 0,
+	FORM_RELAXED = 1,
+	FORM_STRICT = 2,
+	FORM_LOCKED = 3,
+	FORM_COUNT = 4,
+};
+
 /* Where a counter does not count: bits. */
 enum counter_mode {
 	COUNTER_NOT_KERNEL = 1,

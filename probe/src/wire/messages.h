@@ -26,6 +26,7 @@ enum wire_kind {
 	WIRE_BENCH_SWITCH = 15,
 	WIRE_BENCH_MEMORY = 16,
 	WIRE_BENCH_CLOCK = 17,
+	WIRE_BENCH_SHARED_CLOCK = 25,
 	WIRE_BENCH_COMMAND = 18,
 	WIRE_BENCH_OFF = 24,
 	WIRE_ACCOUNTING = 19,
@@ -87,6 +88,7 @@ enum wire_kind {
 	WIRE_MEMORY_BACKING = 93,
 	WIRE_CLOCK_PROPERTIES = 94,
 	WIRE_CLOCK_REPETITION = 95,
+	WIRE_CLOCK_SHARING = 103,
 	WIRE_COMMAND_REPETITION = 96,
 	WIRE_COMMAND_OUTPUT = 97,
 	WIRE_OFF_CPU = 140,
@@ -261,6 +263,20 @@ struct wire_bench_clock {
 	uint32_t turn;
 	int32_t clock;
 	uint8_t method;
+	uint16_t threads;
+	uint64_t service_ns;
+	uint64_t think_ns;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	struct wire_list cpus;
+};
+
+/* bench_shared_clock - As bench_clock, in a form of shared_read.h: a clock_sharing message comes
+ * too. */
+struct wire_bench_shared_clock {
+	uint32_t turn;
+	uint8_t method;
+	uint8_t form;
 	uint16_t threads;
 	uint64_t service_ns;
 	uint64_t think_ns;
@@ -821,6 +837,18 @@ struct wire_clock_repetition {
 	uint64_t most_backward_ns;
 };
 
+/* clock_sharing - What sharing reads of a clock costs, and how old the values of a turn were. */
+struct wire_clock_sharing {
+	uint32_t turn;
+	uint64_t direct_ps;
+	uint64_t strict_ps;
+	uint64_t break_even_ps;
+	uint32_t patience;
+	uint64_t checks;
+	uint64_t stale;
+	uint64_t most_stale_ns;
+};
+
 /* command_repetition - How a command went. status: its exit status; signal: the one that ended it,
  * or 0. */
 struct wire_command_repetition {
@@ -974,6 +1002,7 @@ union wire_command {
 	struct wire_bench_switch bench_switch;
 	struct wire_bench_memory bench_memory;
 	struct wire_bench_clock bench_clock;
+	struct wire_bench_shared_clock bench_shared_clock;
 	struct wire_bench_command bench_command;
 	struct wire_bench_off bench_off;
 	struct wire_accounting accounting;

@@ -10,6 +10,7 @@
 #include "benchmark/benchmark.h"
 #include "benchmark/clock_source.h"
 #include "benchmark/serial_device.h"
+#include "benchmark/shared_clock.h"
 #include "clock.h"
 #include "thread.h"
 
@@ -28,13 +29,22 @@ struct clock_thread {
 	pthread_t thread;
 	uint64_t random;
 	uint64_t ns, calls, checks, backward, most_backward;
+	uint64_t all_calls, stale, most_stale_ns; /* of all repetitions; sampled before the call */
 	/* Each thread writes to its own cache lines. */
 	_Alignas(64) uint8_t end[64];
+};
+
+/* What is asked for. */
+struct clock_plan {
+	struct wire_bench_clock clock;
+	bool in_a_form; /* of remedies/shared_read.h */
+	enum clock_form form;
 };
 
 /* What all threads share. What is written while they measure has its own cache lines. */
 struct clock_run {
 	const struct wire_bench_clock *plan;
+	struct shared_clock *shared; /* NULL: each thread reads by itself */
 	struct clock_source source;
 	struct serial_device device;
 	struct clock_thread *threads;
@@ -47,12 +57,29 @@ struct clock_run {
 	_Alignas(64) _Atomic size_t running;
 };
 
+/* read_shared - read once, and see whether the value is older than the call */
+static void read_shared(struct clock_thread *thread)
+{
+	uint64_t start_ns = clock_ns(), value = shared_clock_read(thread->run->shared);
+
+	if (thread->run->source.method != CLOCK_BY_DEVICE || value >= start_ns)
+		return;
+	thread->stale++;
+	if (start_ns - value > thread->most_stale_ns)
+		thread->most_stale_ns = start_ns - value;
+}
+
 static void read_until_stopped(struct clock_thread *thread)
 {
 	struct clock_run *run = thread->run;
 	bool is_device = run->source.method == CLOCK_BY_DEVICE;
 	uint64_t calls = 0, start_ns = clock_ns();
 
+	while (run->shared && !atomic_load_explicit(&run->stop, memory_order_relaxed)) {
+		device_think(&run->device, &thread->random);
+		read_shared(thread);
+		calls++;
+	}
 	while (!atomic_load_explicit(&run->stop, memory_order_relaxed)) {
 		if (is_device) {
 			device_think(&run->device, &thread->random);
@@ -66,6 +93,7 @@ static void read_until_stopped(struct clock_thread *thread)
 	}
 	thread->ns = clock_ns() - start_ns;
 	thread->calls = calls;
+	thread->all_calls += calls;
 }
 
 /*
@@ -82,7 +110,7 @@ static void compare(struct clock_thread *thread)
 		int64_t later;
 
 		atomic_thread_fence(memory_order_seq_cst);
-		now = clock_read(&run->source);
+		now = run->shared ? shared_clock_read(run->shared) : clock_read(&run->source);
 		later = clock_later(&run->source, seen, now);
 		thread->checks++;
 		if (later < 0) {
@@ -133,9 +161,11 @@ static void run_phase(struct clock_run *run, enum phase phase, uint64_t ns)
 }
 
 /* is_common - whether readings of one thread can be compared with those of another */
-static bool is_common(const struct clock_source *source)
+static bool is_common(const struct clock_run *run)
 {
-	return source->method == CLOCK_BY_HPET ||
+	const struct clock_source *source = &run->source;
+
+	return run->shared || source->method == CLOCK_BY_HPET ||
 	       (source->method != CLOCK_BY_DEVICE && source->id != CLOCK_PROCESS_CPUTIME_ID &&
 		source->id != CLOCK_THREAD_CPUTIME_ID);
 }
@@ -156,8 +186,9 @@ static int repeat(struct clock_run *run, struct child_context *context, uint16_t
 	if (run->pin_error)
 		return fail(context->text, run->pin_error, "a CPU cannot be used: %s",
 			    strerror(run->pin_error));
-	if (is_common(&run->source)) {
-		atomic_store(&run->last, clock_read(&run->source));
+	if (is_common(run)) {
+		atomic_store(&run->last, run->shared ? shared_clock_read(run->shared)
+						     : clock_read(&run->source));
 		run_phase(run, COMPARE, plan->block_ns / CHECKS_PART);
 	}
 	for (size_t i = 0; i < plan->threads; i++) {
@@ -225,14 +256,38 @@ static size_t count_cpus(const struct wire_bench_clock *plan)
 	return different;
 }
 
+/* report_sharing - what sharing costs, and how old values were in all repetitions */
+static void report_sharing(const struct clock_run *run, struct child_context *context)
+{
+	const struct shared_read_costs *costs = &run->shared->costs;
+	uint64_t calls = 0, stale = 0, most_ns = 0;
+
+	for (size_t i = 0; i < run->plan->threads; i++) {
+		const struct clock_thread *thread = &run->threads[i];
+
+		calls += thread->all_calls;
+		stale += thread->stale;
+		most_ns = thread->most_stale_ns > most_ns ? thread->most_stale_ns : most_ns;
+	}
+	REPORT(context, clock_sharing, CLOCK_SHARING, .turn = context->turn,
+	       .direct_ps = costs->direct * 1000 / SHARED_READ_BATCH,
+	       .strict_ps = costs->strict * 1000 / SHARED_READ_BATCH,
+	       .break_even_ps = costs->break_even * 1000 / SHARED_READ_BATCH,
+	       .patience = run->shared->shared.patience,
+	       .checks = run->source.method == CLOCK_BY_DEVICE ? calls : 0, .stale = stale,
+	       .most_stale_ns = most_ns);
+}
+
 static int run_plan(struct child_context *context, const void *asked)
 {
-	const struct wire_bench_clock *plan = asked;
+	const struct clock_plan *all = asked;
+	const struct wire_bench_clock *plan = &all->clock;
 	struct clock_run *run = aligned_alloc(64, sizeof(*run));
+	struct shared_clock *shared = aligned_alloc(64, sizeof(*shared));
 	struct clock_thread *threads = aligned_alloc(64, plan->threads * sizeof(*threads));
 	int error;
 
-	if (!run || !threads)
+	if (!run || !threads || !shared)
 		return fail(context->text, ENOMEM, "no memory for %u threads", plan->threads);
 	memset(run, 0, sizeof(*run));
 	memset(threads, 0, plan->threads * sizeof(*threads));
@@ -247,17 +302,23 @@ static int run_plan(struct child_context *context, const void *asked)
 	REPORT(context, clock_properties, CLOCK_PROPERTIES, .turn = context->turn,
 	       .system_call = (uint8_t)clock_makes_call(&run->source),
 	       .resolution_ns = run->source.resolution_ns);
+	if (all->in_a_form) {
+		shared_clock_open(shared, all->form, &run->source, &run->device);
+		run->shared = shared;
+	}
 	pthread_barrier_init(&run->barrier, NULL, (unsigned)plan->threads + 1);
 	error = start_threads(run, context);
 	/* Threads that still wait at a barrier end with the process. */
 	for (uint16_t i = 0; i < plan->repetitions && !error; i++)
 		error = repeat(run, context, i);
+	if (!error && run->shared)
+		report_sharing(run, context);
 	return error;
 }
 
-static int start(struct workload *workload, const union wire_command *command)
+static int start_plan(struct workload *workload, const struct clock_plan *plan)
 {
-	const struct wire_bench_clock *asked = &command->bench_clock;
+	const struct wire_bench_clock *asked = &plan->clock;
 
 	if (asked->method >= CLOCK_BY_COUNT || !asked->threads ||
 	    asked->threads > WIRE_MOST_CLOCK_THREADS || asked->service_ns > WIRE_LONGEST_BLOCK_NS ||
@@ -265,8 +326,40 @@ static int start(struct workload *workload, const union wire_command *command)
 	    !benchmark_is_valid(asked->block_ns, asked->repetitions) ||
 	    asked->cpus.count > WIRE_MOST_CLOCK_THREADS)
 		return benchmark_refuse(workload);
-	return benchmark_start(workload, asked->turn, run_plan, asked);
+	return benchmark_start(workload, asked->turn, run_plan, plan);
+}
+
+static int start(struct workload *workload, const union wire_command *command)
+{
+	const struct clock_plan plan = {.clock = command->bench_clock};
+
+	return start_plan(workload, &plan);
+}
+
+static int start_shared(struct workload *workload, const union wire_command *command)
+{
+	const struct wire_bench_shared_clock *asked = &command->bench_shared_clock;
+	const struct clock_plan plan = {
+	    .clock = {.turn = asked->turn,
+		      .method = asked->method,
+		      .threads = asked->threads,
+		      .service_ns = asked->service_ns,
+		      .think_ns = asked->think_ns,
+		      .block_ns = asked->block_ns,
+		      .repetitions = asked->repetitions,
+		      .cpus = asked->cpus},
+	    .in_a_form = true,
+	    .form = (enum clock_form)asked->form,
+	};
+
+	if (asked->form >= FORM_COUNT ||
+	    (asked->method != CLOCK_BY_DEVICE && asked->method != CLOCK_BY_HPET))
+		return benchmark_refuse(workload);
+	return start_plan(workload, &plan);
 }
 
 const struct workload_ops workload_clock = {
     .command = WIRE_BENCH_CLOCK, .start = start, BENCHMARK_OPS};
+
+const struct workload_ops workload_shared_clock = {
+    .command = WIRE_BENCH_SHARED_CLOCK, .start = start_shared, BENCHMARK_OPS};

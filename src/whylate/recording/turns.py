@@ -47,6 +47,23 @@ class Nature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resolution_ns: TimeNs
 
 
+class Sharing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Reads of a clock in a form of remedies/shared_read.h.
+
+    direct_ps, strict_ps: a read by a caller that is alone, in ps. break_even_ps: a clock that takes
+    less a read is not worth sharing. patience: in polls; 0: nothing was shared. stale: of so many
+    checks, values that were sampled before the call, by at most most_stale_ns.
+    """
+
+    direct_ps: Count
+    strict_ps: Count
+    break_even_ps: Count
+    patience: Count
+    checks: Count
+    stale: Count
+    most_stale_ns: TimeNs
+
+
 class TurnReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A turn. error: why it failed; "" if it did not."""
 
@@ -57,6 +74,7 @@ class TurnReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     after: Buffers | None = None
     flushes: Flushes | None = None
     nature: Nature | None = None
+    sharing: Sharing | None = None
     #: Of a command: whether more was written than was kept, and how many bytes were.
     output_cut: bool = False
     output_bytes: Count = 0

@@ -351,6 +351,15 @@ class ClockCalls(IntEnum):
     UNKNOWN = 2
 
 
+class ClockForm(IntEnum):
+    """How a clock is read: a form of remedies/shared_read.h, or under a mutex."""
+
+    DIRECT = 0
+    RELAXED = 1
+    STRICT = 2
+    LOCKED = 3
+
+
 class CounterMode(IntFlag):
     """Where a counter does not count: bits."""
 

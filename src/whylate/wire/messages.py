@@ -297,6 +297,35 @@ class BenchClock(
 
 
 @dataclass(frozen=True, slots=True)
+class BenchSharedClock(
+    Message,
+    kind=25,
+    ranges={
+        "turn": (0, 200_000),
+        "method": (2, 3),
+        "form": (0, 3),
+        "threads": (1, 1_024),
+        "service_ns": (0, 60_000_000_000),
+        "think_ns": (0, 60_000_000_000),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+        "cpus": (0, 8_191),
+    },
+):
+    """As bench_clock, in a form of shared_read.h: a clock_sharing message comes too."""
+
+    turn: U32
+    method: U8
+    form: U8
+    threads: U16
+    service_ns: U64
+    think_ns: U64
+    block_ns: U64
+    repetitions: U16
+    cpus: ListU16
+
+
+@dataclass(frozen=True, slots=True)
 class BenchCommand(Message, kind=18, ranges={"turn": (0, 200_000)}):
     """Run a command once: answered by command_output messages and a command_row, then done."""
 
@@ -1207,6 +1236,31 @@ class ClockRepetition(
 
 
 @dataclass(frozen=True, slots=True)
+class ClockSharing(
+    Message,
+    kind=103,
+    ranges={
+        "direct_ps": (0, 9_223_372_036_854_775_807),
+        "strict_ps": (0, 9_223_372_036_854_775_807),
+        "break_even_ps": (0, 9_223_372_036_854_775_807),
+        "checks": (0, 9_223_372_036_854_775_807),
+        "stale": (0, 9_223_372_036_854_775_807),
+        "most_stale_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """What sharing reads of a clock costs, and how old the values of a turn were."""
+
+    turn: U32
+    direct_ps: U64
+    strict_ps: U64
+    break_even_ps: U64
+    patience: U32
+    checks: U64
+    stale: U64
+    most_stale_ns: U64
+
+
+@dataclass(frozen=True, slots=True)
 class CommandRepetition(
     Message,
     kind=96,
@@ -1447,6 +1501,7 @@ MESSAGES: dict[int, type[Message]] = {
         BenchSwitch,
         BenchMemory,
         BenchClock,
+        BenchSharedClock,
         BenchCommand,
         BenchOff,
         Accounting,
@@ -1508,6 +1563,7 @@ MESSAGES: dict[int, type[Message]] = {
         MemoryBacking,
         ClockProperties,
         ClockRepetition,
+        ClockSharing,
         CommandRepetition,
         CommandOutput,
         OffCpu,

@@ -30,15 +30,26 @@ static void wait_until(const struct serial_device *device, uint64_t until_ns, ui
 			sched_yield();
 }
 
-void device_ask(struct serial_device *device, uint64_t *random)
+/* queue - be served for so long; return when that began */
+static uint64_t queue(struct serial_device *device, uint64_t service_ns)
 {
-	uint64_t service_ns = exponential(device->service_ns, random);
-	uint64_t now_ns = clock_ns(), free_ns = atomic_load(&device->free_ns), done_ns;
+	uint64_t now_ns = clock_ns(), free_ns = atomic_load(&device->free_ns), begins_ns;
 
 	do
-		done_ns = (free_ns > now_ns ? free_ns : now_ns) + service_ns;
-	while (!atomic_compare_exchange_weak(&device->free_ns, &free_ns, done_ns));
-	wait_until(device, done_ns, device->service_ns);
+		begins_ns = free_ns > now_ns ? free_ns : now_ns;
+	while (!atomic_compare_exchange_weak(&device->free_ns, &free_ns, begins_ns + service_ns));
+	wait_until(device, begins_ns + service_ns, device->service_ns);
+	return begins_ns;
+}
+
+void device_ask(struct serial_device *device, uint64_t *random)
+{
+	queue(device, exponential(device->service_ns, random));
+}
+
+uint64_t device_sample(struct serial_device *device)
+{
+	return queue(device, device->service_ns);
 }
 
 void device_think(const struct serial_device *device, uint64_t *random)

@@ -22,6 +22,13 @@ struct serial_device {
 /* device_ask - queue for the device and be served. random: the caller's own state, not 0 */
 void device_ask(struct serial_device *device, uint64_t *random);
 
+/*
+ * device_sample - be served for the mean service time; return when that began, on CLOCK_MONOTONIC
+ *
+ * The device samples as it begins: of all moments at which it may, that makes values the oldest.
+ */
+uint64_t device_sample(struct serial_device *device);
+
 /* device_think - wait as a user does between two requests */
 void device_think(const struct serial_device *device, uint64_t *random);
 

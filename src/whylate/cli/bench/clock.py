@@ -10,7 +10,7 @@ from whylate.cli.bench.options import COUNTS, block_options, run_benchmark, what
 from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.parameter_types import DURATION, PREDICTED
 from whylate.cli.run_options import RunOptions, counters_option, cpus_option, run_options
-from whylate.recording.workloads.clock import CLOCKS, HOWS
+from whylate.recording.workloads.clock import CLOCKS, HOWS, REMEDIES
 from whylate.run.errors import RequestError
 from whylate.run.workloads.clock import CLOCK_NAMES, KERNEL_HOWS, ClockTable
 
@@ -27,6 +27,8 @@ from whylate.run.workloads.clock import CLOCK_NAMES, KERNEL_HOWS, ClockTable
       help="With --via device: mean time for which the device serves a call.")  # fmt: skip
 @what("--think", type=DURATION, metavar="TIME",
       help="With --via device: mean time between two calls of a thread.")  # fmt: skip
+@what("--remedy", type=words_of(REMEDIES), metavar="FORM,…",
+      help=f"With --via device,hpet: share the reads, as {', '.join(REMEDIES)}.")  # fmt: skip
 @what("--predict", type=PREDICTED, default=(), metavar="N,…",
       help="Predict the throughput of N threads from those measured.")  # fmt: skip
 @counters_option
@@ -43,6 +45,7 @@ def command(predict: tuple[int, ...], options: RunOptions, **asked: Any) -> None
         "clocks": ("libc or syscall", set(KERNEL_HOWS)),
         "service": ("device", {"device"}),
         "think": ("device", {"device"}),
+        "remedy": ("device or hpet", {"device", "hpet"}),
     }
     for name, (wanted, ways) in unused.items():
         if asked[name] is not None and not ways & set(asked["via"]):

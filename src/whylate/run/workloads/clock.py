@@ -8,13 +8,21 @@ from typing import ClassVar
 import msgspec
 
 from whylate.recording.workloads import Workload
-from whylate.recording.workloads.clock import CLOCKS, HOWS, Clock, ClockPoint, How
+from whylate.recording.workloads.clock import (
+    CLOCKS,
+    HOWS,
+    REMEDIES,
+    Clock,
+    ClockPoint,
+    How,
+    Remedy,
+)
 from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import BenchmarkRules, Parameter, one_of
 from whylate.run.workloads.sweeps import parse_count
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Duration
 from whylate.wire.constants import MOST_CLOCK_THREADS
-from whylate.wire.messages import BenchClock
+from whylate.wire.messages import BenchClock, BenchSharedClock
 
 CLOCK_NAMES = ("realtime", "monotonic", "monotonic-raw", "monotonic-coarse")
 #: The ways to read one of CLOCKS.
@@ -29,14 +37,16 @@ class ClockTable(BlockTable, kw_only=True):
     via: tuple[How, ...] = ("libc",)
     service: Duration | None = None
     think: Duration | None = None
+    remedy: tuple[Remedy, ...] = ()
 
     def workload(self) -> Workload:
         """Return clocks and their readers; one that is not the kernel's has one way to read it."""
         device = (int(self.service or 0), int(self.think or 0))
         points = [
-            ClockPoint(name, number, way, *(device if way == "device" else (0, 0)))
+            ClockPoint(name, number, way, *(device if way == "device" else (0, 0)), remedy=remedy)
             for way in self.via
             for name in (self.clocks if way in KERNEL_HOWS else (way,))
+            for remedy in self.remedy or (None,)
             for number in self.threads
         ]
         return Clock(points=points, **self.common())
@@ -50,6 +60,7 @@ class ClockRules(BenchmarkRules):
         "clocks": ("clock", one_of(tuple(CLOCKS))),
         "threads": ("threads", parse_count),
         "via": ("how", one_of(KERNEL_HOWS)),
+        "remedy": ("remedy", one_of(REMEDIES)),
     }
 
     def check_point(self, point: ClockPoint) -> None:
@@ -58,6 +69,8 @@ class ClockRules(BenchmarkRules):
             raise RequestError(
                 f"--clocks: unknown clock {point.clock[:40]!r}, expected one of {', '.join(CLOCKS)}"
             )
+        if point.how in KERNEL_HOWS and point.remedy is not None:
+            raise RequestError("--remedy shares the reads of a device: only with --via device,hpet")
         if not 1 <= point.threads <= MOST_CLOCK_THREADS:
             raise RequestError(f"--threads must lie between 1 and {MOST_CLOCK_THREADS}")
         if point.how == "device" and not 100 <= point.service_ns <= 1_000_000_000:
@@ -76,10 +89,26 @@ class ClockRules(BenchmarkRules):
 
     def has(self, point: ClockPoint, field: str) -> bool:
         """Return whether a field means something at a point."""
+        if field == "remedy":
+            return point.how not in KERNEL_HOWS
         return field not in ("clock", "how") or point.how in KERNEL_HOWS
 
-    def command(self, workload: Clock, point: ClockPoint, turn: int) -> BenchClock:
+    def command(
+        self, workload: Clock, point: ClockPoint, turn: int
+    ) -> BenchClock | BenchSharedClock:
         """Return the command that measures a point in a turn."""
+        if point.remedy is not None:
+            return BenchSharedClock(
+                turn=turn,
+                method=HOWS.index(point.how),
+                form=REMEDIES.index(point.remedy),
+                threads=point.threads,
+                service_ns=point.service_ns,
+                think_ns=point.think_ns,
+                block_ns=workload.block_ns,
+                repetitions=workload.repetitions,
+                cpus=point.cpus,
+            )
         return BenchClock(
             turn=turn,
             clock=CLOCKS.get(point.clock, 0),

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whylate.quantities import format_count, format_estimate, format_number
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
-from whylate.recording.workloads.clock import ClockPoint
+from whylate.recording.workloads.clock import Clock, ClockPoint
 from whylate.stats.closed_network import Network, fit, throughput
 from whylate.summary.benchmarks.model import (
     Curve,
@@ -35,6 +34,15 @@ from whylate.summary.benchmarks.summarizer import (
 )
 from whylate.summary.facts import clock_source
 from whylate.summary.model import Caution
+from whylate.summary.workloads.clock_rows import clock_repetitions, throughputs
+from whylate.summary.workloads.clock_sharing import (
+    AGAINST_DIRECT,
+    against_direct,
+    sharing_facts,
+    sharing_findings,
+    sharing_notes,
+    sharing_texts,
+)
 
 #: Readers share a clock where surely this part of a call and more is serialized.
 _SHARED = 0.2
@@ -61,6 +69,7 @@ class ClockSummarizer(BenchmarkSummarizer):
     kinds: ClassVar[Mapping[str, FigureKind]] = {
         "ns_per_call": FigureKind("ns/call", "ns", plot="ns per call"),
         "calls_per_us": FigureKind("calls/µs", plot=_THROUGHPUT_PLOT),
+        AGAINST_DIRECT: FigureKind("× direct", higher_is_better=True),
     }
 
     def invalid(self, rows: Repetitions) -> str | None:
@@ -73,7 +82,6 @@ class ClockSummarizer(BenchmarkSummarizer):
         self, point: ClockPoint, rows: Repetitions, reports: Sequence[TurnReport]
     ) -> Measurement:
         """Return time per call and throughput, and steps back."""
-        del point
         ns, calls = rows.column("ns").astype(float), rows.column("calls").astype(float)
         nature = next((report.nature for report in reports if report.nature is not None), None)
         checks = int(rows.column("checks").sum())
@@ -87,16 +95,22 @@ class ClockSummarizer(BenchmarkSummarizer):
             "checks": checks,
             "backward_steps": int(rows.column("backward").sum()) if checks else None,
             "most_backward_ns": int(rows.column("most_backward_ns").max()) if checks else None,
+            **sharing_facts(point, reports),
         }
         figures = {
             "ns_per_call": median_of_turns(rows.where(called), ns[called] / calls[called]),
             "calls_per_us": median_of(throughputs(rows)),
         }
+        plan = self.manifest.plan.workload
+        points = plan.points if isinstance(plan, Clock) else []
+        times = against_direct(int(rows.column("point")[0]), points, self.repetitions)
+        if times is not None:
+            figures[AGAINST_DIRECT] = times
         return Measurement(figures, facts)
 
     def work(self, rows: Repetitions) -> Floats:
         """Return the calls of all threads of each row's repetition."""
-        _, which = np.unique(_repetitions(rows), return_inverse=True)
+        _, which = np.unique(clock_repetitions(rows), return_inverse=True)
         sums = np.bincount(which, rows.column("calls").astype(np.float64))
         return np.maximum(sums, 1)[which]
 
@@ -110,6 +124,7 @@ class ClockSummarizer(BenchmarkSummarizer):
         return {
             "system call": "not known" if made is None else "yes" if made else "no",
             "steps back": f"{format_count(steps)} of {format_count(checks)}" if known else "–",  # type: ignore[arg-type]
+            **sharing_texts(facts),
         }
 
     def remarks(self, points: Sequence[PointFigures], measured: Sequence[PointFigures]) -> Remarks:
@@ -130,11 +145,17 @@ class ClockSummarizer(BenchmarkSummarizer):
                 "system call": " and ".join(name for made, name in names if made in calls),
                 "clock source": source or "not known",
             },
-            "notes": ["Steps back: readings earlier than one that another thread had read before."],
+            "notes": [
+                "Steps back: readings earlier than one that another thread had read before.",
+                *sharing_notes(measured),
+            ],
             "networks": networks,
             "models": [line for network in networks for line in network_lines(network)],
             "curves": _curves(points, networks),
-            "findings": clock_findings(measured, networks, source),
+            "findings": [
+                *clock_findings(measured, networks, source),
+                *sharing_findings(measured),
+            ],
             "warnings": [*_idle_threads(measured), *_unpredicted(self.predict, networks)],
         }
 
@@ -287,7 +308,8 @@ def _clocks(points: Sequence[BenchmarkPoint | None]) -> dict[str, list[tuple[int
     """Return the points of each clock, by all but their number of threads."""
     groups: dict[str, list[tuple[int, ClockPoint]]] = defaultdict(list)
     for index, point in enumerate(points):
-        if isinstance(point, ClockPoint):
+        # Shared reads are served together: that is another network.
+        if isinstance(point, ClockPoint) and point.remedy is None:
             name = f"{point.clock} by {point.how}"
             if point.how == "device":
                 name = f"device, service {point.service_ns} ns, think {point.think_ns} ns"
@@ -329,23 +351,3 @@ def _off(by_round: Sequence[Network], threads: int, measured: Sequence[float]) -
     predicted = float(np.median([network.throughput(threads) for network in by_round]))
     ratio = float(np.median(measured)) / predicted
     return max(ratio, 1 / ratio)
-
-
-def throughputs(rows: Repetitions) -> Floats:
-    """Return the calls per µs of all threads together in each turn, shape (turns,).
-
-    Divided by the time of the thread that ran longest: a thread that waited for a CPU first may
-    have begun later, and did nothing before.
-    """
-    different, first, which = np.unique(_repetitions(rows), return_index=True, return_inverse=True)
-    calls = np.bincount(which, rows.column("calls").astype(np.float64))
-    longest = np.zeros(len(different))
-    np.maximum.at(longest, which, rows.column("ns").astype(np.float64))
-    rates = calls / np.maximum(longest, 1) * 1e3
-    turns = rows.column("turn")[first]
-    return np.array([np.median(rates[turns == turn]) for turn in np.unique(turns)])
-
-
-def _repetitions(rows: Repetitions) -> NDArray[np.int64]:
-    """Return a number for the repetition of each row, shape (n,): its threads share it."""
-    return rows.column("turn") * (1 << 20) + rows.column("repetition")
