@@ -167,7 +167,7 @@ static inline shared_value shared_read_wait_(struct shared_read *shared, uint32_
  * shared_read_strict - return a value that is not older than the call
  *
  * A read that goes on may have sampled before this call: the next is needed. From an even sequence
- * that is the one that ends 2 later, from an odd one 3 later.
+ * that is the one that ends 2 later, from an odd number 3 later.
  */
 static inline shared_value shared_read_strict(struct shared_read *shared)
 {

@@ -11,8 +11,8 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-PLACES = ("src", "probe", "lab", "schema", "docs")
-SUFFIXES = {".py", ".c", ".h", ".toml", ".md", ".json", ".js", ".css", ".j2"}
+PLACES = ("src", "probe", "lab", "remedies", "schema", "docs")
+SUFFIXES = {".py", ".pml", ".c", ".h", ".toml", ".md", ".json", ".js", ".css", ".j2"}
 #: Name of a replaced word -> what matches it, in code and prose alike.
 WORDS = {
     "known cause": r"\bknown cause",

@@ -57,12 +57,12 @@ struct clock_run {
 	_Alignas(64) _Atomic size_t running;
 };
 
-/* read_shared - read once, and see whether the value is older than the call */
-static void read_shared(struct clock_thread *thread)
+/* read_sampled - read the emulated device, and see whether the value is older than the call */
+static void read_sampled(struct clock_thread *thread)
 {
 	uint64_t start_ns = clock_ns(), value = shared_clock_read(thread->run->shared);
 
-	if (thread->run->source.method != CLOCK_BY_DEVICE || value >= start_ns)
+	if (value >= start_ns)
 		return;
 	thread->stale++;
 	if (start_ns - value > thread->most_stale_ns)
@@ -77,7 +77,10 @@ static void read_until_stopped(struct clock_thread *thread)
 
 	while (run->shared && !atomic_load_explicit(&run->stop, memory_order_relaxed)) {
 		device_think(&run->device, &thread->random);
-		read_shared(thread);
+		if (is_device)
+			read_sampled(thread);
+		else
+			shared_clock_read(run->shared);
 		calls++;
 	}
 	while (!atomic_load_explicit(&run->stop, memory_order_relaxed)) {
