@@ -7,6 +7,7 @@ from typing import Any
 
 from whylate.recording.workloads import Benchmark
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.bulk import Bulk, BulkPoint
 from whylate.recording.workloads.clock import Clock, ClockPoint
 from whylate.recording.workloads.command import Command, CommandPoint
 from whylate.recording.workloads.memory import Memory, MemoryPoint
@@ -19,6 +20,7 @@ _OF: dict[type[BenchmarkPoint], type[Benchmark]] = {
     ClockPoint: Clock,
     CommandPoint: Command,
     OffPoint: Off,
+    BulkPoint: Bulk,
 }
 
 

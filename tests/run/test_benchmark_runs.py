@@ -168,6 +168,25 @@ def test_strict_reads_of_a_shared_device_are_never_older_than_their_calls(tmp_pa
         assert ("times_direct" in item) is ("direct" not in name)
 
 
+def test_bulk_work_delays_signals_by_its_chunks_and_the_tuner_keeps_the_cost(
+    tmp_path: Path,
+) -> None:
+    document = measured(
+        tmp_path / "r", "bulk", "--chunk", "64,all,tuned", "--rounds", "6", "--repetitions", "1",
+        "--block", "60ms",
+    )  # fmt: skip
+    result = points(document)
+    assert set(result) == {"chunks of 64", "all at once", "the tuner's chunks"}
+    for item in result.values():
+        assert 0 < item["p50_ns"]["value"] <= item["p99_ns"]["value"]
+        assert item["delays"] > 0
+    assert result["chunks of 64"]["work_ns"]["value"] > result["all at once"]["work_ns"]["value"]
+    tuned = result["the tuner's chunks"]
+    assert tuned["chunk"] > 1
+    assert tuned["line_ns"] > 0
+    assert {finding["code"] for finding in document["findings"]} >= {"tuner"}
+
+
 def test_a_command_is_timed_and_its_number_found(tmp_path: Path) -> None:
     script = "sleep 0.05; echo took 12.5 ms >&2"
     result = points(

@@ -13,8 +13,9 @@ from benchmark_plans import benchmark
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import RunPlan
 from whylate.recording.repetitions import Repetitions
-from whylate.recording.turns import Backing, Buffers, Flushes, Sharing, TurnReport
+from whylate.recording.turns import Backing, Buffers, Flushes, Sharing, Tuning, TurnReport
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.bulk import BulkPoint
 from whylate.recording.workloads.clock import Clock, ClockPoint
 from whylate.recording.workloads.command import CommandPoint
 from whylate.recording.workloads.memory import MemoryPoint
@@ -203,6 +204,26 @@ def test_a_stale_value_of_a_strict_read_is_a_finding() -> None:
     found = shared_reads(stale=1)
     assert found.points[1].texts["stale values"] == "6 of 6,000, by 900 ns at most"
     assert "stale-strict" in [one.code for one in found.findings]
+
+
+def test_the_knee_keeps_the_cost_and_the_tuner_is_beside_it() -> None:
+    points = [BulkPoint(chunk) for chunk in (1, 128, 512, 16_384, 0)]
+    work = {1: 6550, 128: 1660, 512: 1595, 16_384: 1540, 0: 1640}
+    delay = {1: 5, 128: 9, 512: 23, 16_384: 1300, 0: 10}
+    rows = [
+        {"turn": turn, "ns": 1000 * work[chunk], "passes": 1, "holds": 1, "delays": 200,
+         "p50_ns": 1000 * delay[chunk], "p99_ns": 2000 * delay[chunk], "most_ns": 10**7}
+        for turn in range(30) for chunk in [points[turn % 5].chunk]
+    ]  # fmt: skip
+    reports = [TurnReport(turn, tuning=Tuning(3000, 96_000, 300, 140, 140)) for turn in range(30)]
+    found = summary_of(points, rows, reports=reports)
+    codes = {one.code: one.text for one in found.findings}
+    # A chunk of 1 delays least, and takes four times as long.
+    assert codes["knee"].startswith("chunks of 128 have the least median delay")
+    assert "chunks of 140: a median delay × 1.11" in codes["tuner"]
+    assert found.points[0].figures["more_work"].value == pytest.approx(6550 / 1540 - 1)
+    # The tuner's point is drawn where its chunk is.
+    assert [one.place and one.place.value for one in found.points] == [1, 128, 512, 16_384, 140]
 
 
 def test_why_nothing_is_predicted_is_said() -> None:

@@ -64,6 +64,8 @@
 #define WIRE_LONGEST_REALTIME_BLOCK_NS 1000000000u
 /* Tasks of a ring. */
 #define WIRE_MOST_TASKS 4096u
+/* Lines of the cache that are cleaned in bulk. */
+#define WIRE_MOST_BULK_LINES 1048576u
 /* Threads that read a clock. */
 #define WIRE_MOST_CLOCK_THREADS 1024u
 /* Bytes of a buffer. */

@@ -27,6 +27,7 @@ enum wire_kind {
 	WIRE_BENCH_MEMORY = 16,
 	WIRE_BENCH_CLOCK = 17,
 	WIRE_BENCH_SHARED_CLOCK = 25,
+	WIRE_BENCH_BULK = 26,
 	WIRE_BENCH_COMMAND = 18,
 	WIRE_BENCH_OFF = 24,
 	WIRE_ACCOUNTING = 19,
@@ -89,6 +90,8 @@ enum wire_kind {
 	WIRE_CLOCK_PROPERTIES = 94,
 	WIRE_CLOCK_REPETITION = 95,
 	WIRE_CLOCK_SHARING = 103,
+	WIRE_BULK_REPETITION = 104,
+	WIRE_BULK_TUNING = 105,
 	WIRE_COMMAND_REPETITION = 96,
 	WIRE_COMMAND_OUTPUT = 97,
 	WIRE_OFF_CPU = 140,
@@ -283,6 +286,17 @@ struct wire_bench_shared_clock {
 	uint64_t block_ns;
 	uint16_t repetitions;
 	struct wire_list cpus;
+};
+
+/* bench_bulk - Clean lines of the cache in chunks under a lock: bulk_repetition, bulk_tuning, then
+ * done. */
+struct wire_bench_bulk {
+	uint32_t turn;
+	uint32_t lines;
+	uint32_t chunk;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	uint16_t cpu;
 };
 
 /* bench_command - Run a command once: answered by command_output messages and a command_row, then
@@ -849,6 +863,30 @@ struct wire_clock_sharing {
 	uint64_t most_stale_ns;
 };
 
+/* bulk_repetition - Sets of lines that were cleaned, and the delays of signals that came meanwhile.
+ */
+struct wire_bulk_repetition {
+	uint32_t turn;
+	uint16_t repetition;
+	uint64_t ns;
+	uint64_t passes;
+	uint64_t holds;
+	uint64_t delays;
+	uint64_t p50_ns;
+	uint64_t p99_ns;
+	uint64_t most_ns;
+};
+
+/* bulk_tuning - What bulk_work.h makes of the costs, and the chunk that was cleaned in a turn. */
+struct wire_bulk_tuning {
+	uint32_t turn;
+	uint64_t floor_ns;
+	uint64_t item_ps;
+	uint64_t gap_ns;
+	uint64_t choice;
+	uint64_t chunk;
+};
+
 /* command_repetition - How a command went. status: its exit status; signal: the one that ended it,
  * or 0. */
 struct wire_command_repetition {
@@ -1003,6 +1041,7 @@ union wire_command {
 	struct wire_bench_memory bench_memory;
 	struct wire_bench_clock bench_clock;
 	struct wire_bench_shared_clock bench_shared_clock;
+	struct wire_bench_bulk bench_bulk;
 	struct wire_bench_command bench_command;
 	struct wire_bench_off bench_off;
 	struct wire_accounting accounting;

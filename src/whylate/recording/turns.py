@@ -64,6 +64,20 @@ class Sharing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most_stale_ns: TimeNs
 
 
+class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What remedies/bulk_work.h makes of the costs of bulk work.
+
+    floor_ns: the median delay without work. item_ps: a line; gap_ns: letting go of the lock.
+    choice: in lines; 0: the costs could not be found. chunk: what was measured.
+    """
+
+    floor_ns: Count
+    item_ps: Count
+    gap_ns: Count
+    choice: Count
+    chunk: Count
+
+
 class TurnReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A turn. error: why it failed; "" if it did not."""
 
@@ -75,6 +89,8 @@ class TurnReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     flushes: Flushes | None = None
     nature: Nature | None = None
     sharing: Sharing | None = None
+    #: Of bulk work.
+    tuning: Tuning | None = None
     #: Of a command: whether more was written than was kept, and how many bytes were.
     output_cut: bool = False
     output_bytes: Count = 0

@@ -61,6 +61,8 @@ LONGEST_BLOCK_NS = 60_000_000_000
 LONGEST_REALTIME_BLOCK_NS = 1_000_000_000
 #: Tasks of a ring.
 MOST_TASKS = 4_096
+#: Lines of the cache that are cleaned in bulk.
+MOST_BULK_LINES = 1_048_576
 #: Threads that read a clock.
 MOST_CLOCK_THREADS = 1_024
 #: Bytes of a buffer.

@@ -326,6 +326,28 @@ class BenchSharedClock(
 
 
 @dataclass(frozen=True, slots=True)
+class BenchBulk(
+    Message,
+    kind=26,
+    ranges={
+        "turn": (0, 200_000),
+        "lines": (1, 1_048_576),
+        "chunk": (0, 1_048_576),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+    },
+):
+    """Clean lines of the cache in chunks under a lock: bulk_repetition, bulk_tuning, then done."""
+
+    turn: U32
+    lines: U32
+    chunk: U32
+    block_ns: U64
+    repetitions: U16
+    cpu: U16
+
+
+@dataclass(frozen=True, slots=True)
 class BenchCommand(Message, kind=18, ranges={"turn": (0, 200_000)}):
     """Run a command once: answered by command_output messages and a command_row, then done."""
 
@@ -1261,6 +1283,55 @@ class ClockSharing(
 
 
 @dataclass(frozen=True, slots=True)
+class BulkRepetition(
+    Message,
+    kind=104,
+    ranges={
+        "ns": (0, 9_223_372_036_854_775_807),
+        "passes": (0, 9_223_372_036_854_775_807),
+        "holds": (0, 9_223_372_036_854_775_807),
+        "delays": (0, 9_223_372_036_854_775_807),
+        "p50_ns": (0, 4_611_686_018_427_387_903),
+        "p99_ns": (0, 4_611_686_018_427_387_903),
+        "most_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """Sets of lines that were cleaned, and the delays of signals that came meanwhile."""
+
+    turn: U32
+    repetition: U16
+    ns: U64
+    passes: U64
+    holds: U64
+    delays: U64
+    p50_ns: U64
+    p99_ns: U64
+    most_ns: U64
+
+
+@dataclass(frozen=True, slots=True)
+class BulkTuning(
+    Message,
+    kind=105,
+    ranges={
+        "floor_ns": (0, 4_611_686_018_427_387_903),
+        "item_ps": (0, 9_223_372_036_854_775_807),
+        "gap_ns": (0, 4_611_686_018_427_387_903),
+        "choice": (0, 9_223_372_036_854_775_807),
+        "chunk": (0, 9_223_372_036_854_775_807),
+    },
+):
+    """What bulk_work.h makes of the costs, and the chunk that was cleaned in a turn."""
+
+    turn: U32
+    floor_ns: U64
+    item_ps: U64
+    gap_ns: U64
+    choice: U64
+    chunk: U64
+
+
+@dataclass(frozen=True, slots=True)
 class CommandRepetition(
     Message,
     kind=96,
@@ -1502,6 +1573,7 @@ MESSAGES: dict[int, type[Message]] = {
         BenchMemory,
         BenchClock,
         BenchSharedClock,
+        BenchBulk,
         BenchCommand,
         BenchOff,
         Accounting,
@@ -1564,6 +1636,8 @@ MESSAGES: dict[int, type[Message]] = {
         ClockProperties,
         ClockRepetition,
         ClockSharing,
+        BulkRepetition,
+        BulkTuning,
         CommandRepetition,
         CommandOutput,
         OffCpu,

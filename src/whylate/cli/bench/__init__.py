@@ -11,6 +11,7 @@ VERBS = {
     "switch": ("bench.switch", "Time context switches, and count the TLB flushes they cause."),
     "memory": ("bench.memory", "Time copies, writes and reads of memory whose backing is proved."),
     "clock": ("bench.clock", "Time clock reads by several threads; count steps back."),
+    "bulk": ("bench.bulk", "Time bulk work under a lock by its chunks, and how it delays others."),
     "cmd": ("bench.command", "Time a command, or read a number from its output."),
 }
 

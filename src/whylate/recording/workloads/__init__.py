@@ -7,6 +7,7 @@ from typing import get_args
 from whylate.recording.workloads.app import App
 from whylate.recording.workloads.assembler import RepetitionAssembler
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
+from whylate.recording.workloads.bulk import Bulk, BulkAssembler
 from whylate.recording.workloads.clock import Clock, ClockAssembler
 from whylate.recording.workloads.command import Command, CommandAssembler
 from whylate.recording.workloads.memory import Memory, MemoryAssembler
@@ -18,7 +19,7 @@ from whylate.wire.messages import BenchFailed, RepetitionCounts
 
 #: Registration: a new workload is one more member.
 Activations = Wakeup | App | Section
-Benchmark = Switch | Memory | Clock | Command | Off
+Benchmark = Switch | Memory | Clock | Command | Off | Bulk
 Workload = Activations | Benchmark
 
 ACTIVATIONS: tuple[type[Activations], ...] = get_args(Activations)
@@ -30,6 +31,7 @@ _ASSEMBLERS: dict[type[BenchmarkWorkload], type[RepetitionAssembler]] = {
     Clock: ClockAssembler,
     Command: CommandAssembler,
     Off: OffAssembler,
+    Bulk: BulkAssembler,
 }
 #: The messages that have a repetition.
 ROWS = tuple(assembler.row for assembler in _ASSEMBLERS.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.recording.workloads.app import App
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
+from whylate.recording.workloads.bulk import Bulk
 from whylate.recording.workloads.clock import Clock
 from whylate.recording.workloads.command import Command
 from whylate.recording.workloads.memory import Memory
@@ -13,6 +14,7 @@ from whylate.recording.workloads.section import Section
 from whylate.recording.workloads.switch import Switch
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.workloads.app import AppRules
+from whylate.run.workloads.bulk import BulkRules
 from whylate.run.workloads.clock import ClockRules
 from whylate.run.workloads.command import CommandRules
 from whylate.run.workloads.memory import MemoryRules
@@ -34,6 +36,7 @@ _BENCHMARKS: dict[type[BenchmarkWorkload], BenchmarkRules] = {
     Clock: ClockRules(),
     Command: CommandRules(),
     Off: OffRules(),
+    Bulk: BulkRules(),
 }
 
 _TABLES = (

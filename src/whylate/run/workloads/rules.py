@@ -68,7 +68,9 @@ class WorkloadRules(ABC):
     def with_parameter(self, workload: Any, name: str, value: str) -> Workload:
         """Return the workload with a parameter of all its points changed; raises RequestError."""
         del workload, value
-        raise RequestError(f"workload:{name[:40]} is for the workloads switch, memory and clock")
+        raise RequestError(
+            f"workload:{name[:40]} is for the workloads switch, memory, clock and bulk"
+        )
 
 
 class ActivationRules(WorkloadRules):

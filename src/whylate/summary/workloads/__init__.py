@@ -8,6 +8,7 @@ from whylate.recording.manifest import Manifest
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
+from whylate.recording.workloads.bulk import Bulk
 from whylate.recording.workloads.clock import Clock
 from whylate.recording.workloads.command import Command
 from whylate.recording.workloads.memory import Memory
@@ -15,6 +16,7 @@ from whylate.recording.workloads.off import Off
 from whylate.recording.workloads.switch import Switch
 from whylate.summary.benchmarks.model import BenchmarkSummary
 from whylate.summary.benchmarks.summarizer import BenchmarkSummarizer
+from whylate.summary.workloads.bulk import BulkSummarizer
 from whylate.summary.workloads.clock import ClockSummarizer
 from whylate.summary.workloads.command import CommandSummarizer
 from whylate.summary.workloads.memory import MemorySummarizer
@@ -28,6 +30,7 @@ SUMMARIZERS: dict[type[BenchmarkWorkload], type[BenchmarkSummarizer]] = {
     Clock: ClockSummarizer,
     Command: CommandSummarizer,
     Off: OffSummarizer,
+    Bulk: BulkSummarizer,
 }
 
 

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+/*
+ * bulk - cleaning many lines of the cache under one lock, in chunks: what the chunk costs, and for
+ * how long others wait
+ *
+ * The lock is a blocked signal, as a lock that disables interrupts blocks those. A timer sends it
+ * again and again; the delay is from when it expired until the handler ran. Those count that expire
+ * while lines are cleaned, and not while they are made dirty again without the lock.
+ */
+#include <bulk_work.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "benchmark/benchmark.h"
+#include "clock.h"
+#include "thread.h"
+
+#define LINE	  64
+#define PERIOD_NS 200000u
+#define ANY_CPU	  0xFFFF
+/* In a driver the lock keeps other programs off the CPU. Between repetitions they run. */
+#define PRIORITY 1
+#define REST_NS	 20000000u
+/* Delays that are kept of a repetition. */
+#define MOST_DELAYS 400000u
+/* Passes of each kind that the tuner times, and signals that show the floor. */
+#define TUNER_PASSES 9
+#define FLOOR_DELAYS 25
+/* The tuner times the work in chunks of so many lines, and of one. */
+#define COARSE 512
+/* The least latency for which letting go costs at most this, in thousandths. */
+#define MOST_COST_PERMILLE 150
+/* Of the median. */
+#define MEDIAN_PERMILLE 500
+
+struct bulk_run {
+	const struct wire_bench_bulk *plan;
+	volatile uint8_t *memory;
+	sigset_t lock;
+	timer_t timer;
+	uint64_t due_ns;
+	volatile uint64_t began_ns; /* of the cleaning; UINT64_MAX: none goes on */
+	volatile size_t seen;
+	uint64_t *delays; /* MOST_DELAYS */
+};
+
+/* expired - the signal stands for several expirations where it was blocked for more than a period
+ */
+static void expired(int number, siginfo_t *info, void *context)
+{
+	struct bulk_run *run = info->si_value.sival_ptr;
+	uint64_t now_ns = clock_ns();
+
+	(void)number;
+	(void)context;
+	for (int i = 0; i <= info->si_overrun; i++) {
+		if (run->seen < MOST_DELAYS && run->due_ns >= run->began_ns)
+			run->delays[run->seen++] = now_ns > run->due_ns ? now_ns - run->due_ns : 0;
+		run->due_ns += PERIOD_NS;
+	}
+}
+
+/* clean_line - write it back and drop it; false where programs have no instruction for that */
+static bool clean_line(volatile uint8_t *line)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("clflush (%0)" : : "r"(line) : "memory");
+	return true;
+#elif defined(__aarch64__)
+	__asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
+	return true;
+#else
+	(void)line;
+	return false;
+#endif
+}
+
+static void wait_for_memory(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("mfence" : : : "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("dsb ish" : : : "memory");
+#endif
+}
+
+static void take(void *context)
+{
+	sigprocmask(SIG_BLOCK, &((struct bulk_run *)context)->lock, NULL);
+}
+
+static void give(void *context)
+{
+	sigprocmask(SIG_UNBLOCK, &((struct bulk_run *)context)->lock, NULL);
+}
+
+static void clean(void *context, uint64_t first, uint64_t end)
+{
+	const struct bulk_run *run = context;
+
+	for (uint64_t i = first; i < end; i++)
+		clean_line(run->memory + i * LINE);
+	wait_for_memory();
+}
+
+/* pass - make all lines dirty, clean them in chunks; add the time of the cleaning */
+static uint64_t pass(struct bulk_run *run, uint64_t chunk, uint64_t *ns)
+{
+	struct bulk_work work = {
+	    .context = run, .take = take, .give = give, .work = clean, .chunk = chunk};
+	uint64_t holds;
+
+	/* By a store to each: memset() may write past the cache. */
+	for (uint64_t i = 0; i < run->plan->lines; i++)
+		run->memory[i * LINE]++;
+	wait_for_memory();
+	run->began_ns = clock_ns();
+	holds = bulk_work_run(&work, run->plan->lines);
+	*ns += clock_ns() - run->began_ns;
+	run->began_ns = UINT64_MAX;
+	return holds;
+}
+
+static int start_timer(struct bulk_run *run, struct child_context *context)
+{
+	struct sigaction action = {.sa_sigaction = expired, .sa_flags = SA_SIGINFO | SA_RESTART};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
+				 .sigev_signo = SIGALRM,
+				 .sigev_value = {.sival_ptr = run}};
+	struct itimerspec times = {.it_interval = {0, PERIOD_NS}};
+
+	sigemptyset(&run->lock);
+	sigaddset(&run->lock, SIGALRM);
+	if (sigaction(SIGALRM, &action, NULL) || timer_create(CLOCK_MONOTONIC, &event, &run->timer))
+		return fail(context->text, errno, "no timer: %s", strerror(errno));
+	run->due_ns = clock_ns() + 2 * PERIOD_NS;
+	times.it_value = clock_timespec(run->due_ns);
+	if (timer_settime(run->timer, TIMER_ABSTIME, &times, NULL))
+		return fail(context->text, errno, "no timer: %s", strerror(errno));
+	return 0;
+}
+
+static int ascending(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static uint64_t median_pass(struct bulk_run *run, uint64_t chunk)
+{
+	uint64_t ns[TUNER_PASSES];
+
+	for (size_t i = 0; i < TUNER_PASSES; i++) {
+		ns[i] = 0;
+		pass(run, chunk, &ns[i]);
+	}
+	qsort(ns, TUNER_PASSES, sizeof(*ns), ascending);
+	return ns[TUNER_PASSES / 2];
+}
+
+/* tune - find the costs, and the chunk: the timer does not run yet */
+static uint64_t tune(struct bulk_run *run, struct bulk_costs *costs)
+{
+	uint64_t lines = run->plan->lines, coarse = lines < COARSE ? lines : COARSE;
+	uint64_t coarse_ns = median_pass(run, coarse), fine_ns = median_pass(run, 1);
+
+	if (!bulk_work_fit(lines, coarse, coarse_ns, 1, fine_ns, costs))
+		return 0;
+	/* No latency is low enough: the chunk is the smallest that costs no more. */
+	return bulk_work_choose(costs, 0, MEDIAN_PERMILLE, MOST_COST_PERMILLE).chunk;
+}
+
+/* floor_ns - the median delay while there is no work */
+static uint64_t floor_ns(struct bulk_run *run)
+{
+	run->seen = 0;
+	run->began_ns = 0;
+	while (run->seen < FLOOR_DELAYS)
+		;
+	run->began_ns = UINT64_MAX;
+	qsort(run->delays, FLOOR_DELAYS, sizeof(*run->delays), ascending);
+	return run->delays[FLOOR_DELAYS / 2];
+}
+
+static int repeat(struct bulk_run *run, struct child_context *context, uint16_t number,
+		  uint64_t chunk)
+{
+	uint64_t end_ns = clock_ns() + run->plan->block_ns, ns = 0, passes = 0, holds = 0;
+	size_t seen;
+
+	run->seen = 0;
+	counters_begin(&context->counters);
+	do {
+		holds += pass(run, chunk, &ns);
+		passes++;
+	} while (clock_ns() < end_ns);
+	counters_end(&context->counters);
+	take(run);
+	seen = run->seen;
+	qsort(run->delays, seen, sizeof(*run->delays), ascending);
+	REPORT(context, bulk_repetition, BULK_REPETITION, .turn = context->turn,
+	       .repetition = number, .ns = ns, .passes = passes, .holds = holds, .delays = seen,
+	       .p50_ns = seen ? run->delays[seen / 2] : 0,
+	       .p99_ns = seen ? run->delays[seen * 99 / 100] : 0,
+	       .most_ns = seen ? run->delays[seen - 1] : 0);
+	give(run);
+	return child_report_counts(context, number);
+}
+
+static int run_plan(struct child_context *context, const void *asked)
+{
+	const struct wire_bench_bulk *plan = asked;
+	struct bulk_run run = {.plan = plan, .began_ns = UINT64_MAX};
+	struct bulk_costs costs = {0};
+	uint64_t choice, chunk;
+	int error = 0;
+
+	if (plan->cpu != ANY_CPU)
+		error = thread_pin(plan->cpu);
+	/* Without the right to it, delays by other programs count too. */
+	sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = PRIORITY});
+	if (error)
+		return fail(context->text, error, "CPU %u cannot be used: %s", plan->cpu,
+			    strerror(error));
+	run.delays = malloc(MOST_DELAYS * sizeof(*run.delays));
+	run.memory = mmap(NULL, (size_t)plan->lines * LINE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (!run.delays || run.memory == MAP_FAILED)
+		return fail(context->text, ENOMEM, "no memory for %u lines", plan->lines);
+	if (!clean_line(run.memory))
+		return fail(context->text, EOPNOTSUPP,
+			    "programs have no instruction to clean a line of this cache");
+	choice = tune(&run, &costs);
+	error = start_timer(&run, context);
+	if (error)
+		return error;
+	costs.floor = floor_ns(&run);
+	chunk = plan->chunk ? plan->chunk : choice;
+	if (!chunk)
+		return fail(context->text, EAGAIN,
+			    "chunks of 1 line and of %u did not show what a line costs", COARSE);
+	REPORT(context, bulk_tuning, BULK_TUNING, .turn = context->turn, .floor_ns = costs.floor,
+	       .item_ps = costs.item_milli, .gap_ns = costs.gap, .choice = choice, .chunk = chunk);
+	for (uint16_t i = 0; i < plan->repetitions && !error; i++) {
+		clock_sleep_until(clock_ns() + REST_NS);
+		error = repeat(&run, context, i, chunk);
+	}
+	return error;
+}
+
+static int start(struct workload *workload, const union wire_command *command)
+{
+	const struct wire_bench_bulk *asked = &command->bench_bulk;
+
+	if (!asked->lines || asked->lines > WIRE_MOST_BULK_LINES ||
+	    asked->chunk > WIRE_MOST_BULK_LINES ||
+	    !benchmark_is_valid(asked->block_ns, asked->repetitions))
+		return benchmark_refuse(workload);
+	return benchmark_start(workload, asked->turn, run_plan, asked);
+}
+
+const struct workload_ops workload_bulk = {
+    .command = WIRE_BENCH_BULK, .start = start, BENCHMARK_OPS};
