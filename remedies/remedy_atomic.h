@@ -57,8 +57,14 @@
 #elif defined(__KERNEL__)
 
 #include <linux/atomic.h>
+#include <linux/limits.h>
 #include <linux/processor.h>
 #include <linux/types.h>
+
+#ifndef UINT64_MAX
+#define UINT64_MAX U64_MAX
+#define UINT32_MAX U32_MAX
+#endif
 
 #define REMEDY_ATOMIC(type)		       type
 #define REMEDY_LOAD_(object, order)	       REMEDY_LOAD_##order(object)

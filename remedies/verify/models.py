@@ -31,15 +31,28 @@ MODELS = (
     Model("asid", ("SHARED", "NO_PARK"), holds=False),
     Model("asid", ("NO_RESERVE",), holds=False),
     Model("asid", ("NO_FLUSH",), holds=False),
+    Model("asid_symmetric", ("GENERATIONS=1",)),
+    Model("asid_symmetric", ("GENERATIONS=2", "PLAIN_STORE"), holds=False),
+    Model("asid_symmetric", ("GENERATIONS=2", "SHARED", "NO_PARK"), holds=False),
+    Model("asid_symmetric", ("GENERATIONS=2", "NO_RESERVE"), holds=False),
+    Model("asid_symmetric", ("GENERATIONS=2", "NO_FLUSH"), holds=False),
+    Model("asid_turns", ("SLOTS=1", "CHANGERS=1")),
+    Model("asid_turns", ("SLOTS=1", "CHANGERS=1", "NO_FLUSH"), holds=False),
 )
 #: Minutes to hours, and up to LONG_MIB of memory.
 LONG_MODELS = (
     Model("shared_read", ("READERS=3",)),
     Model("asid", ("GENERATIONS=2",)),
     Model("asid", ("GENERATIONS=2", "SHARED")),
-    Model("asid"),
-    Model("asid", ("SHARED",)),
     Model("asid", ("GENERATIONS=2", "UNMAP_LATE"), holds=False),
+    Model("asid_symmetric"),
+    Model("asid_symmetric", ("SHARED",)),
+    # The flush may come before the scan, too.
+    Model("asid_symmetric", ("FLUSH_FIRST",)),
+    Model("asid_symmetric", ("GENERATIONS=2", "UNMAP_LATE"), holds=False),
+    Model("asid_turns"),
+    Model("asid_turns", ("LOOK_FIRST",), holds=False),
+    Model("asid_turns", ("COUNT_LAST",), holds=False),
 )
 LONG_MIB = 16_000
 

@@ -80,8 +80,8 @@ def test_wrong_use_of_a_benchmark_is_refused(tmp_path: Path, words: list[str], w
         ("--workload wakeup --for 1s", "write whylate measure --for 1s"),
         ("--workload", "write whylate measure"),
         ("--sizes 1M", "measure has no --sizes: write whylate bench memory --sizes …"),
-        ("--rounds 3", "write whylate bench switch|memory|clock|cmd --rounds …"),
-        ("--repetitions 3", "write whylate bench switch|memory|clock --repetitions …"),
+        ("--rounds 3", "write whylate bench switch|memory|clock|bulk|cmd --rounds …"),
+        ("--repetitions 3", "write whylate bench switch|memory|clock|bulk --repetitions …"),
     ],
 )  # fmt: skip
 def test_the_former_spelling_is_answered_with_the_present_one(words: str, present: str) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from whylate.files import sha256_of, write_whole
 from whylate.lab.cache import building, cache_directory, disk_errors
 from whylate.lab.description import LabError, VirtualBoard
-from whylate.lab.faults.catalogue import SHARED, Fault, alias, hidden
+from whylate.lab.faults.catalogue import REMEDIES, SHARED, Fault, alias, hidden
 from whylate.lab.packages import Packages
 from whylate.probe.binaries import ARCHITECTURES
 
@@ -182,7 +182,12 @@ def unpack(packages: list[Path], target: Path) -> None:
 
 
 #: What modules include.
-HEADERS = (SHARED / "fault_module.h", SHARED / "fault_module_beside.h")
+HEADERS = (
+    SHARED / "fault_module.h",
+    SHARED / "fault_module_beside.h",
+    *(REMEDIES / f"{name}.h" for name in ("remedy_atomic", "remedy_lock", "bulk_work")),
+    REMEDIES / "shared_read.h",
+)
 #: Names of a module that the kernel uses.
 KEPT = ("init_module", "cleanup_module")
 

@@ -20,6 +20,8 @@ DIRECTORY = FILES / "faults"
 UNSEEN = DIRECTORY / "unseen"
 #: What all faults share: headers, and the parameters that most of them have.
 SHARED = DIRECTORY / "shared"
+#: Headers that modules of the lab include, beside the lab.
+REMEDIES = DIRECTORY.parents[1] / "remedies"
 
 #: module: a kernel module, for boards whose kernel headers Debian has for this machine.
 #: program: a static program. outside: something that is done to the emulator.
