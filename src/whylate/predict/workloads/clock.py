@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from whylate.predict.sweep import Source, Sweep, make_sweep
 from whylate.recording.workloads.clock import ClockPoint
-from whylate.summary.workloads.clock import throughputs
+from whylate.summary.workloads.clock_rows import throughputs
 
 #: The emulated device sleeps in longer waits (probe/src/benchmark/serial_device.c): its users need
 #: no CPU of their own.
