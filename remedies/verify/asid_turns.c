@@ -56,6 +56,8 @@ static void client_thread(struct client *client, unsigned index)
 		run(client, &client->third);
 		run(client, &client->other);
 		run(client, &client->space);
+		run(client, &client->other);
+		run(client, &client->space);
 		return;
 	}
 	REMEDY_STORE(&client->table, 0u, relaxed);
