@@ -90,7 +90,7 @@ def row_of(
     kinds = [step["kind"] for step in steps]
     confirmation = document.get("confirmation") or {}
     right = document.get("commits") == [repository.culprit] and bool(confirmation.get("confirmed"))
-    tried = {step["commit"] for step in steps}
+    tried = {step["version"] for step in steps}
     runs = kinds.count("run")
     fresh = len(kinds) - runs - kinds.count("unbuildable") - kinds.count("same")
     text = (
