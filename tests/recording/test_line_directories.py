@@ -42,3 +42,19 @@ def test_a_line_for_which_there_is_no_room_leaves_nothing_before_the_next_one(
         directory.append(Line(3))
         assert [line.number for line in directory.lines] == [1, 3]
     assert LAYOUT.read(tmp_path / "d")[1] == [Line(1), Line(3)]
+
+
+def test_lines_stay_where_their_size_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(fd: int) -> os.stat_result:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with LineDirectory(tmp_path / "d", LAYOUT, Plan()) as directory:
+        directory.append(Line(1))
+        with monkeypatch.context() as patch:
+            patch.setattr("whylate.recording.store.lines.os.fstat", failing)
+            with pytest.raises(DiskError, match=r"lines\.jsonl cannot be written: Input/output"):
+                directory.append(Line(2))
+        directory.append(Line(3))
+    assert LAYOUT.read(tmp_path / "d")[1] == [Line(1), Line(3)]

@@ -211,15 +211,16 @@ class LineDirectory(Generic[P, L]):
     def append(self, line: L) -> None:
         """Write a line; it is on the disk when this returns. Raises DiskError."""
         with self._lock:
-            size = 0
+            size: int | None = None
             try:
                 size = os.fstat(self._fd).st_size
                 write_all(self._fd, msgspec.json.encode(line) + b"\n")
                 os.fsync(self._fd)
             except OSError as error:
                 # Another thread's line must not follow the beginning of this one.
-                with contextlib.suppress(OSError):
-                    os.ftruncate(self._fd, size)
+                if size is not None:
+                    with contextlib.suppress(OSError):
+                        os.ftruncate(self._fd, size)
                 raise DiskError(f"{self._path} cannot be written: {error.strerror}") from None
             # A new list: readers in other threads keep one that does not change.
             self.lines = [*self.lines, line]
