@@ -34,6 +34,23 @@ def test_a_board_counts_relative_to_its_own_runs_of_both_ends() -> None:
     assert values == pytest.approx([1.2, 2.2, 1.2, 8.8, 1.2, 2.2, 1.7, 1.7, 7.0])
 
 
+def test_a_board_with_one_end_counts_relative_to_that_end_of_the_others() -> None:
+    steps = [
+        step("a", "good", 1.0), step("a", "bad", 2.0), step("b", "good", 1.4),
+        step("b", "middle", 1.9),
+    ]  # fmt: skip
+    values = [made.value for made in without_boards(steps, ("good", "bad"))]
+    assert values == pytest.approx([1.2, 2.2, 1.2, 1.7])
+
+
+def test_two_boards_with_one_end_each_cannot_be_compared() -> None:
+    steps = [step("a", "good", 1.0), step("b", "bad", 2.5)]
+    assert without_boards(steps, ("good", "bad")) == steps
+    steps += [step("c", "bad", 2.1)]
+    values = [made.value for made in without_boards(steps, ("good", "bad"))]
+    assert values == pytest.approx([1.0, 2.3, 2.3])
+
+
 def test_one_board_stays_as_it_is() -> None:
     steps = [step("", "good", 1.0), step("", "bad", 2.5), step("", "middle", 1.5)]
     assert without_boards(steps, ("good", "bad")) == steps
