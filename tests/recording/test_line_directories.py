@@ -47,7 +47,7 @@ def test_a_line_for_which_there_is_no_room_leaves_nothing_before_the_next_one(
 def test_lines_stay_where_their_size_cannot_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(fd: int) -> os.stat_result:
+    def failing(_: int) -> os.stat_result:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with LineDirectory(tmp_path / "d", LAYOUT, Plan()) as directory:

@@ -226,6 +226,22 @@ def test_the_knee_keeps_the_cost_and_the_tuner_is_beside_it() -> None:
     assert [one.place and one.place.value for one in found.points] == [1, 128, 512, 16_384, 140]
 
 
+@pytest.mark.parametrize(("fewest", "is_shown"), [(999, False), (1000, True)])
+def test_a_p99_needs_ten_expected_exceedances_in_each_repetition(
+    fewest: int, is_shown: bool
+) -> None:
+    rows = [
+        {"turn": turn, "ns": 10**6, "passes": 1, "holds": 1, "p50_ns": 900, "p99_ns": 1800,
+         "most_ns": 10**7, "delays": 5000 if turn else fewest}
+        for turn in range(6)
+    ]  # fmt: skip
+    found = summary_of([BulkPoint(128)], rows)
+    assert ("p99_ns" in found.points[0].figures) is is_shown
+    assert any("p99 needs 1,000 delays" in note for note in found.notes) is not is_shown
+    # It is compared by the median.
+    assert [main.figure.key for main in main_figures(found.points)] == ["p50_ns"]
+
+
 def test_why_nothing_is_predicted_is_said() -> None:
     rows = [{"turn": t, "thread": 0, "ns": 10**9, "calls": 10**7, "checks": 5} for t in range(6)]
     alone = summary_of([ClockPoint("monotonic")], rows, predict=[72])

@@ -13,6 +13,7 @@ from whylate.recording.repetitions import Repetitions
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.bulk import Bulk, BulkPoint
+from whylate.stats.run.quantiles import EXCEEDANCES
 from whylate.summary.benchmarks.model import Fact, Finding, Measured, PointFigures, Remarks
 from whylate.summary.benchmarks.summarizer import (
     BenchmarkSummarizer,
@@ -25,6 +26,8 @@ from whylate.summary.benchmarks.summarizer import (
 
 #: What letting go may cost, as a part of the work: the tuner keeps it, and so does the knee.
 MOST_COST = 0.15
+#: Delays that each repetition needs for a p99: it is refused with fewer expected exceedances.
+FEWEST_FOR_P99 = 100 * EXCEEDANCES
 
 
 class BulkSummarizer(BenchmarkSummarizer):
@@ -52,10 +55,11 @@ class BulkSummarizer(BenchmarkSummarizer):
     ) -> Measurement:
         """Return delays, the time of the work, and what the tuner makes of it."""
         figures = {
-            "p50_ns": median_of_turns(rows, rows.column("p50_ns").astype(float)),
-            "p99_ns": median_of_turns(rows, rows.column("p99_ns").astype(float)),
-            "work_ns": median_of(_work_ns(rows)),
+            name: median_of_turns(rows, rows.column(name).astype(float))
+            for name in ("p50_ns", "p99_ns")
+            if name == "p50_ns" or int(rows.column("delays").min()) >= FEWEST_FOR_P99
         }
+        figures["work_ns"] = median_of(_work_ns(rows))
         more = self._more_work(point, rows)
         if more is not None:
             figures["more_work"] = more
@@ -129,6 +133,7 @@ class BulkSummarizer(BenchmarkSummarizer):
         return {
             "notes": [
                 "Work more: how much longer cleaning takes than in the largest chunks, as a part.",
+                *_without_p99(measured),
                 *_costs(measured),
             ],
             "findings": [*bulk_findings(measured)],
@@ -140,6 +145,14 @@ def _work_ns(rows: Repetitions) -> Floats:
     turns = rows.column("turn")
     passes = rows.column("ns") / np.maximum(rows.column("passes"), 1)
     return np.array([np.median(passes[turns == turn]) for turn in np.unique(turns)])
+
+
+def _without_p99(points: Sequence[PointFigures]) -> Iterator[str]:
+    if any("p99_ns" not in point.figures for point in points):
+        yield (
+            f"A p99 needs {format_count(FEWEST_FOR_P99)} delays in each repetition: --block 1s has "
+            "most."
+        )
 
 
 def _costs(points: Sequence[PointFigures]) -> Iterator[str]:
