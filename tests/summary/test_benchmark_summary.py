@@ -215,13 +215,19 @@ def test_the_knee_keeps_the_cost_and_the_tuner_is_beside_it() -> None:
          "p50_ns": 1000 * delay[chunk], "p99_ns": 2000 * delay[chunk], "most_ns": 10**7}
         for turn in range(30) for chunk in [points[turn % 5].chunk]
     ]  # fmt: skip
-    reports = [TurnReport(turn, tuning=Tuning(3000, 96_000, 300, 140, 140)) for turn in range(30)]
+    reports = [
+        TurnReport(turn, tuning=Tuning(3000, 96_000, 300, 140, 140) if turn % 5 == 4
+                   else Tuning(3000, 0, 0, 0, points[turn % 5].chunk)) for turn in range(30)
+    ]  # fmt: skip
     found = summary_of(points, rows, reports=reports)
     codes = {one.code: one.text for one in found.findings}
     # A chunk of 1 delays least, and takes four times as long.
     assert codes["knee"].startswith("chunks of 128 have the least median delay")
     assert "chunks of 140: a median delay × 1.11" in codes["tuner"]
     assert found.points[0].figures["more_work"].value == pytest.approx(6550 / 1540 - 1)
+    # A chunk that was given needed no costs.
+    assert ["line_ns" in point.facts for point in found.points] == [False] * 4 + [True]
+    assert any(note.startswith("Costs: a line 96 ns, ") for note in found.notes)
     # The tuner's point is drawn where its chunk is.
     assert [one.place and one.place.value for one in found.points] == [1, 128, 512, 16_384, 140]
 

@@ -24,9 +24,11 @@
 #define LINE	  64
 #define PERIOD_NS 200000u
 #define ANY_CPU	  0xFFFF
-/* In a driver the lock keeps other programs off the CPU. Between repetitions they run. */
-#define PRIORITY 1
-#define REST_NS	 20000000u
+/* In a driver the lock keeps other programs off the CPU. They run between repetitions, and between
+ * the passes of the tuner. */
+#define PRIORITY     1
+#define REST_NS	     20000000u
+#define MOST_PASS_NS NS_PER_S
 /* Delays that are kept of a repetition. */
 #define MOST_DELAYS 400000u
 /* Passes of each kind that the tuner times, and signals that show the floor. */
@@ -46,6 +48,7 @@ struct bulk_run {
 	timer_t timer;
 	uint64_t due_ns;
 	volatile uint64_t began_ns; /* of the cleaning; UINT64_MAX: none goes on */
+	uint64_t longest_ns;	    /* of a pass: CPU time, with making lines dirty */
 	volatile size_t seen;
 	uint64_t *delays; /* MOST_DELAYS */
 };
@@ -114,7 +117,7 @@ static uint64_t pass(struct bulk_run *run, uint64_t chunk, uint64_t *ns)
 {
 	struct bulk_work work = {
 	    .context = run, .take = take, .give = give, .work = clean, .chunk = chunk};
-	uint64_t holds;
+	uint64_t start_ns = clock_thread_ns(), holds, took_ns;
 
 	/* By a store to each: memset() may write past the cache. */
 	for (uint64_t i = 0; i < run->plan->lines; i++)
@@ -124,7 +127,21 @@ static uint64_t pass(struct bulk_run *run, uint64_t chunk, uint64_t *ns)
 	holds = bulk_work_run(&work, run->plan->lines);
 	*ns += clock_ns() - run->began_ns;
 	run->began_ns = UINT64_MAX;
+	took_ns = clock_thread_ns() - start_ns;
+	if (took_ns > run->longest_ns)
+		run->longest_ns = took_ns;
 	return holds;
+}
+
+/* check_pass - return 0, or an errno with the text where a pass kept other programs off for long */
+static int check_pass(const struct bulk_run *run, struct child_context *context)
+{
+	if (run->longest_ns <= MOST_PASS_NS)
+		return 0;
+	return fail(context->text, ERANGE,
+		    "cleaning %u lines took more than 1 s, in which other programs may not run: "
+		    "use fewer --lines or a larger --chunk",
+		    run->plan->lines);
 }
 
 static int start_timer(struct bulk_run *run, struct child_context *context)
@@ -153,13 +170,17 @@ static int ascending(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
+/* median_pass - return how long the cleaning took; 0: a pass took too long */
 static uint64_t median_pass(struct bulk_run *run, uint64_t chunk)
 {
 	uint64_t ns[TUNER_PASSES];
 
 	for (size_t i = 0; i < TUNER_PASSES; i++) {
+		clock_sleep_until(clock_ns() + REST_NS);
 		ns[i] = 0;
 		pass(run, chunk, &ns[i]);
+		if (run->longest_ns > MOST_PASS_NS)
+			return 0;
 	}
 	qsort(ns, TUNER_PASSES, sizeof(*ns), ascending);
 	return ns[TUNER_PASSES / 2];
@@ -169,7 +190,8 @@ static uint64_t median_pass(struct bulk_run *run, uint64_t chunk)
 static uint64_t tune(struct bulk_run *run, struct bulk_costs *costs)
 {
 	uint64_t lines = run->plan->lines, coarse = lines < COARSE ? lines : COARSE;
-	uint64_t coarse_ns = median_pass(run, coarse), fine_ns = median_pass(run, 1);
+	uint64_t coarse_ns = median_pass(run, coarse);
+	uint64_t fine_ns = coarse_ns ? median_pass(run, 1) : 0;
 
 	if (!bulk_work_fit(lines, coarse, coarse_ns, 1, fine_ns, costs))
 		return 0;
@@ -194,6 +216,7 @@ static int repeat(struct bulk_run *run, struct child_context *context, uint16_t 
 {
 	uint64_t end_ns = clock_ns() + run->plan->block_ns, ns = 0, passes = 0, holds = 0;
 	size_t seen;
+	int error;
 
 	run->seen = 0;
 	counters_begin(&context->counters);
@@ -202,6 +225,9 @@ static int repeat(struct bulk_run *run, struct child_context *context, uint16_t 
 		passes++;
 	} while (clock_ns() < end_ns);
 	counters_end(&context->counters);
+	error = check_pass(run, context);
+	if (error)
+		return error;
 	take(run);
 	seen = run->seen;
 	qsort(run->delays, seen, sizeof(*run->delays), ascending);
@@ -237,8 +263,11 @@ static int run_plan(struct child_context *context, const void *asked)
 	if (!clean_line(run.memory))
 		return fail(context->text, EOPNOTSUPP,
 			    "programs have no instruction to clean a line of this cache");
-	choice = tune(&run, &costs);
-	error = start_timer(&run, context);
+	/* A chunk that is given needs no costs. */
+	choice = plan->chunk ? 0 : tune(&run, &costs);
+	error = check_pass(&run, context);
+	if (!error)
+		error = start_timer(&run, context);
 	if (error)
 		return error;
 	costs.floor = floor_ns(&run);

@@ -68,7 +68,8 @@ class Tuning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What remedies/bulk_work.h makes of the costs of bulk work.
 
     floor_ns: the median delay without work. item_ps: a line; gap_ns: letting go of the lock.
-    choice: in lines; 0: the costs could not be found. chunk: what was measured.
+    choice: in lines; 0: the chunk was given, or the costs could not be found; then item_ps is
+    0, too. chunk: what was measured.
     """
 
     floor_ns: Count

@@ -71,10 +71,14 @@ class BulkSummarizer(BenchmarkSummarizer):
         if tunings:
             facts |= {
                 "chunk": int(np.median([tuning.chunk for tuning in tunings])),
-                "tuner_choice": int(np.median([tuning.choice for tuning in tunings])),
                 "floor_ns": float(np.median([tuning.floor_ns for tuning in tunings])),
-                "line_ns": float(np.median([tuning.item_ps for tuning in tunings])) / 1e3,
-                "gap_ns": float(np.median([tuning.gap_ns for tuning in tunings])),
+            }
+        tuned = [tuning for tuning in tunings if tuning.choice]
+        if tuned:
+            facts |= {
+                "tuner_choice": int(np.median([tuning.choice for tuning in tuned])),
+                "line_ns": float(np.median([tuning.item_ps for tuning in tuned])) / 1e3,
+                "gap_ns": float(np.median([tuning.gap_ns for tuning in tuned])),
             }
         return Measurement(figures, facts)
 
