@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from whylate.recording.workloads.clock import ClockPoint
 from whylate.recording.workloads.memory import MemoryPoint, Pages, Source
 from whylate.recording.workloads.switch import SwitchPoint
 from whylate.summary.benchmarks.model import Finding, Measured, NetworkFigures, PointFigures
 from whylate.summary.benchmarks.summarizer import Measurement
 from whylate.summary.workloads.clock import ClockSummarizer, clock_findings
+from whylate.summary.workloads.clock_sharing import sharing_findings
 from whylate.summary.workloads.memory import MemorySummarizer, zero_page_findings
 from whylate.summary.workloads.switch import Machine, SwitchSummarizer, flush_findings
 
@@ -161,3 +164,29 @@ def test_a_shared_clock_is_found_by_the_least_that_its_service_may_be() -> None:
     # Hardly shared; too few rounds for an interval; any network fits two; and one that does not.
     for other in (network(5.0), network(None), network(900.0, (1, 2)), network(900.0, misfit=1.3)):
         assert not clock_findings([one], [other])
+
+
+@pytest.mark.parametrize(
+    ("times", "when"),
+    [
+        ({1: 0.95, 2: 1.3, 4: 1.6, 8: 1.9}, "from 2 threads on (× 1.30, and × 1.90 with 8)"),
+        # A larger number loses: it is not from 2 on.
+        ({2: 1.3, 4: 0.7}, "with 2 threads (× 1.30)"),
+        ({2: 1.3, 4: 0.7, 8: 1.9}, "with 2 and 8 threads (× 1.30, and × 1.90 with 8)"),
+        # Of a larger number it is not sure, or it was not measured.
+        ({2: 1.3, 4: 1.05}, "with 2 threads (× 1.30)"),
+        ({1: 0.95, 2: 1.3}, "with 2 threads (× 1.30)"),
+    ],
+)
+def test_sharing_pays_from_a_number_on_where_it_does_with_all_larger_ones(
+    times: dict[int, float], when: str
+) -> None:
+    points = []
+    for threads, value in times.items():
+        point = ClockPoint("device", threads, "device", 1000, remedy="strict")
+        measurement = Measurement({"times_direct": Measured(value, 0.9 * value, 1.1 * value)})
+        points.append(ClockSummarizer.present(point.name, point, 6, 6, measurement))
+    (text,) = [
+        finding.text for finding in sharing_findings(points[::-1]) if finding.code == "sharing-pays"
+    ]
+    assert text == f"device, strict: more reads than direct ones {when}"

@@ -11,7 +11,7 @@ from whylate.quantities import format_count, format_short_ns
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.clock import ClockPoint
-from whylate.summary.benchmarks.model import Fact, Finding, Measured, PointFigures
+from whylate.summary.benchmarks.model import Fact, Figure, Finding, Measured, PointFigures
 from whylate.summary.benchmarks.summarizer import median_of
 from whylate.summary.workloads.clock_rows import throughputs
 
@@ -116,23 +116,31 @@ def sharing_findings(points: Sequence[PointFigures]) -> Iterator[Finding]:
 
 
 def _break_even(points: Sequence[PointFigures]) -> Iterator[Finding]:
-    """Yield from how many threads on each form surely makes more reads than direct ones."""
-    gains: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    """Yield with how many threads each form surely makes more reads than direct ones.
+
+    "from N threads on" is of all larger numbers that were measured, of which there is at least one.
+    """
+    measured: dict[tuple[str, str], dict[int, Figure]] = {}
     for point in points:
         times = point.figures.get(AGAINST_DIRECT)
-        if times is None or times.low is None or not isinstance(point.point, ClockPoint):
+        if times is not None and isinstance(point.point, ClockPoint):
+            key = (point.point.clock, point.point.remedy or "")
+            measured.setdefault(key, {})[point.point.threads] = times
+    for (clock, form), by_threads in measured.items():
+        gains = {
+            threads: times.value
+            for threads, times in sorted(by_threads.items())
+            if times.low is not None and times.low > 1
+        }
+        if not gains:
             continue
-        key = (point.point.clock, point.point.remedy or "")
-        pairs = gains.setdefault(key, [])
-        if times.low > 1:
-            pairs.append((point.point.threads, times.value))
-    for (clock, form), pairs in gains.items():
-        if pairs:
-            threads, value = min(pairs)
-            most_threads, most = max(pairs, key=lambda pair: pair[1])
-            best = f", and × {most:.2f} with {most_threads}" if most_threads != threads else ""
-            text = (
-                f"{clock}, {form}: more reads than direct ones from {threads} threads on "
-                f"(× {value:.2f}{best})"
-            )
-            yield Finding("sharing-pays", text)
+        fewest, most = min(gains), max(gains, key=lambda threads: gains[threads])
+        larger = {threads for threads in by_threads if threads > fewest}
+        if larger and larger <= gains.keys():
+            when = f"from {fewest} threads on"
+        else:
+            numbers = " and ".join(f"{threads}" for threads in gains)
+            when = f"with {numbers} threads"
+        best = f", and × {gains[most]:.2f} with {most}" if most != fewest else ""
+        text = f"{clock}, {form}: more reads than direct ones {when} (× {gains[fewest]:.2f}{best})"
+        yield Finding("sharing-pays", text)
