@@ -28,7 +28,7 @@ from whylate.recording.store.stretches import NAME, read_stretches, write_stretc
 from whylate.recording.workloads import repetition_assembler
 from whylate.wire.codec import WireError
 from whylate.wire.constants import OffClass
-from whylate.wire.messages import Message, OffCpu, OffGroup, OffLongest, OffRepetition
+from whylate.wire.messages import Message, OffBins, OffCpu, OffGroup, OffLongest, OffRepetition
 
 
 def test_all_that_was_sent_is_kept(tmp_path: Path) -> None:
@@ -74,6 +74,24 @@ def test_stretches_between_tracepoints_are_all_in_bins_with_both_their_ends(
     assert recording.repetitions.column("disabled").sum() == 378_000
 
 
+@pytest.mark.parametrize("changed", [[bins_of(3, [(112, 1)])], []], ids=["fewer", "none"])
+def test_bins_that_have_other_than_all_stretches_are_a_problem(
+    tmp_path: Path, changed: list[Message]
+) -> None:
+    messages = traced_messages()
+    assert (
+        open_recording(
+            benchmark_journal(tmp_path / "whole", off_plan(), *messages)
+        ).manifest.problems
+        == []
+    )
+    place = max(at for at, message in enumerate(messages) if isinstance(message, OffBins))
+    messages[place : place + 1] = changed
+    directory = benchmark_journal(tmp_path / "r", off_plan(), *messages)
+    (problem,) = open_recording(directory).manifest.problems
+    assert "in 1 of 1 turns bins have other than all stretches" in problem.text
+
+
 def test_every_stretch_is_in_one_bin() -> None:
     seen_ns = np.array([0, 49_999, 50_000, 70_710, 70_711, 10**12, 10**15])
     bins = bin_stretches(seen_ns, PERIOD_NS)
@@ -99,8 +117,9 @@ GROUP = OffGroup(0, 0, OffClass.DISABLED, 1, 0, 1, 0, 0, (), ())
         # Figures that nothing has.
         [OffGroup(0, 0, OffClass.DISABLED, 1, 0, 1, (1 << 63) + 1, 0, (), ())],
         [OffRepetition(0, 0, 0, 0, 1, 1, 1 << 63, 0, 0, 0)],
-        # Bins of a CPU twice, or of fewer than none.
+        # Bins of a CPU twice, of a CPU that is not of the plan, or of fewer than none.
         [bins_of(0, [(16, 1)])] * 2,
+        [bins_of(1, [(16, 1)])],
         [bins_of(0, [(16, 0)])],
         # Stretches that came before, are less than said, or cannot have been.
         [stretch_block(STRETCHES), stretch_block(STRETCHES)],

@@ -172,8 +172,16 @@ class OffAssembler(RepetitionAssembler):
                 stretch = self._stretch(message)
                 return msgspec.structs.replace(off, longest=[*off.longest, stretch])
             case OffBins():
-                return _with_bins(off, message)
+                return self._with_bins(off, message)
         raise WireError("a message of another benchmark")
+
+    def _with_bins(self, off: OffReport, message: OffBins) -> OffReport:
+        """Return the report with all stretches of one more CPU."""
+        if message.cpu not in self.point(message.turn).used_cpus:
+            raise WireError("bins of a CPU that was not planned")
+        if any(bins.cpu == message.cpu for bins in off.durations):
+            raise WireError("bins of a CPU that came before")
+        return msgspec.structs.replace(off, durations=[*off.durations, decode_bins(message)])
 
     def _stretch(self, message: OffLongest) -> OffStretch:
         if len(message.counts) not in (0, len(self.workload.counters)):
@@ -207,6 +215,18 @@ class OffAssembler(RepetitionAssembler):
             reports.append(msgspec.structs.replace(report, off=off))
         return reports
 
+    def faults(self, *, complete: bool) -> list[str]:
+        """Return why the accounting does not close, also that of the stretches in bins."""
+        texts = super().faults(complete=complete)
+        reports = super().reports() if complete else []
+        differ = sum(
+            report.off is not None and not report.error and not _bins_close(report.off)
+            for report in reports
+        )
+        if differ:
+            texts.append(f"in {differ} of {len(reports)} turns bins have other than all stretches")
+        return texts
+
     def stretches(self) -> Stretches:
         """Return all stretches, in the order of their turns."""
         empty = np.empty((0, len(STRETCH_COLUMNS)), np.int64)
@@ -214,11 +234,12 @@ class OffAssembler(RepetitionAssembler):
         return Stretches({name: table[:, i] for i, name in enumerate(STRETCH_COLUMNS)})
 
 
-def _with_bins(off: OffReport, message: OffBins) -> OffReport:
-    """Return the report with all stretches of one more CPU."""
-    if any(bins.cpu == message.cpu for bins in off.durations):
-        raise WireError("bins of a CPU that came before")
-    return msgspec.structs.replace(off, durations=[*off.durations, decode_bins(message)])
+def _bins_close(off: OffReport) -> bool:
+    """Whether each CPU has all stretches in bins, where tracepoints show them all."""
+    if off.method != "tracepoints":
+        return True
+    binned = {bins.cpu: sum(part.count for part in bins.bins) for bins in off.durations}
+    return binned == {cpu.cpu: cpu.samples for cpu in off.cpus if cpu.samples}
 
 
 def _converted(message: Any, kind: Any, **changes: object) -> Any:
