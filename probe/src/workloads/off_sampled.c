@@ -59,11 +59,14 @@ static uint16_t group_of(struct off_turn *turn, const struct sampled_row *row)
 /* add_counted - add what was counted up to a sample. Of preemption the first sample of a stretch is
  * its beginning: what was counted before is of others. Nothing is known of all where it is not of a
  * part. */
-static void add_counted(struct off_kept *kept, const struct sampled_row *row)
+static void add_counted(struct off_turn *turn, const struct off_kept *kept,
+			const struct sampled_row *row)
 {
-	struct counted *to = &kept->counted;
+	struct counted *to = off_turn_counted(turn, kept);
 	bool is_preemption = row->flags & SAMPLED_COUNTED;
 
+	if (!to)
+		return;
 	if (kept->points <= is_preemption) {
 		*to = kept->points == is_preemption ? row->counted : (struct counted){0};
 		return;
@@ -94,7 +97,7 @@ static void keep(struct off_run *run, size_t place, const struct sampled_row *ro
 		kept->pid = row->pid;
 		run->open[place] = turn->count;
 	}
-	add_counted(kept, row);
+	add_counted(turn, kept, row);
 	kept->time_ns = row->time_ns - turn->start_ns;
 	points = 1 + row->late_ns / turn->plan->period_ns;
 	kept->due_ns = row->due_ns + (points - 1) * run->turn->plan->period_ns;
@@ -150,8 +153,7 @@ static void drop_others(struct off_run *run)
 		}
 		if (kept->late_ns > group->longest_ns)
 			group->longest_ns = kept->late_ns;
-		memmove(run->turn->comms[count], run->turn->comms[i], sizeof(run->turn->comms[i]));
-		run->turn->kept[count++] = *kept;
+		off_turn_move(run->turn, count++, i);
 	}
 	run->turn->count = count;
 }

@@ -46,7 +46,8 @@ static void read_rows(struct off_run *run)
 			kept->place = (uint16_t)i;
 			kept->pid = row.pid;
 			kept->group = (uint16_t)row.group;
-			kept->counted = row.counted;
+			if (turn->counted)
+				*off_turn_counted(turn, kept) = row.counted;
 		}
 }
 

@@ -8,8 +8,14 @@
 
 #include "wire/block.h"
 
-/* Stretches and samples that are kept, all CPUs together: 56 MB. */
-#define MOST_KEPT (UINT64_C(1) << 20)
+/* Stretches and samples that are kept, all CPUs together: 64 MiB, with and without counters. Small
+ * boards have 256 MiB, and while arrays grow up to half as much again is needed. */
+#define MOST_KEPT    ((size_t)1 << 20)
+#define MOST_COUNTED (MOST_KEPT / 2)
+#define KEPT_BYTES   (sizeof(struct off_kept) + sizeof(((struct off_turn *)0)->comms[0]))
+_Static_assert(((size_t)64 << 20) / KEPT_BYTES >= MOST_KEPT, "64 MiB");
+_Static_assert(((size_t)64 << 20) / (KEPT_BYTES + sizeof(struct counted)) >= MOST_COUNTED,
+	       "64 MiB with counters");
 /* The part of a block that is reported where the turn is stopped. */
 #define FEWEST_OF_BLOCK 4u
 /* What a message has beside a block. */
@@ -27,18 +33,23 @@ int off_turn_open(struct off_turn *turn, const struct wire_bench_off *plan,
 static bool make_room(struct off_turn *turn)
 {
 	size_t room = turn->room ? 2 * turn->room : 4096;
+	bool counts = turn->context->wanted->count;
+	struct counted *counted = NULL;
 	struct off_kept *kept;
 	char (*comms)[16];
 
 	if (turn->count < turn->room)
 		return true;
-	if (room > MOST_KEPT)
+	if (room > (counts ? MOST_COUNTED : MOST_KEPT))
 		return false;
 	kept = realloc(turn->kept, room * sizeof(*kept));
 	turn->kept = kept ? kept : turn->kept;
 	comms = realloc(turn->comms, room * sizeof(*comms));
 	turn->comms = comms ? comms : turn->comms;
-	if (!kept || !comms)
+	if (counts)
+		counted = realloc(turn->counted, room * sizeof(*counted));
+	turn->counted = counted ? counted : turn->counted;
+	if (!kept || !comms || (counts && !counted))
 		return false;
 	turn->room = room;
 	return true;
@@ -51,9 +62,19 @@ struct off_kept *off_turn_add(struct off_turn *turn, const char comm[16])
 	if (!make_room(turn))
 		return NULL;
 	memcpy(turn->comms[turn->count], comm, sizeof(turn->comms[0]));
+	if (turn->counted)
+		turn->counted[turn->count] = (struct counted){0};
 	kept = &turn->kept[turn->count++];
 	*kept = (struct off_kept){0};
 	return kept;
+}
+
+void off_turn_move(struct off_turn *turn, size_t to, size_t from)
+{
+	memmove(turn->comms[to], turn->comms[from], sizeof(turn->comms[from]));
+	if (turn->counted)
+		turn->counted[to] = turn->counted[from];
+	turn->kept[to] = turn->kept[from];
 }
 
 int off_turn_count(struct off_turn *turn, int map)
@@ -149,19 +170,21 @@ void off_turn_send_longest(const struct off_turn *turn)
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct off_kept *kept = &turn->kept[longest[i]];
+		const struct counted *counted = off_turn_counted(turn, kept);
+		bool is_known = counted && counted->time_ns;
+		size_t counters = is_known ? turn->context->wanted->count : 0;
 		char comm[sizeof(turn->comms[0]) + 1] = "";
+		uint8_t room[8 * WIRE_MOST_OFF_COUNTS];
+		uint64_t counts[WIRE_MOST_OFF_COUNTS] = {0};
 
 		memcpy(comm, turn->comms[longest[i]], sizeof(turn->comms[0]));
-		size_t counters = kept->counted.time_ns ? turn->context->wanted->count : 0;
-		uint8_t room[8 * WIRE_MOST_OFF_COUNTS];
-		uint64_t counts[WIRE_MOST_OFF_COUNTS];
-
-		memcpy(counts, kept->counted.values, sizeof(counts));
+		if (is_known)
+			memcpy(counts, counted->values, sizeof(counts));
 		REPORT(turn->context, off_longest, OFF_LONGEST, .turn = turn->context->turn,
 		       .at_ns = kept->time_ns, .cpu = wire_list_u16(turn->plan->cpus, kept->place),
 		       .pid = kept->pid, .comm = wire_text(comm), .seen_ns = kept->late_ns,
 		       .points = kept->points, .group = kept->group,
-		       .counted_ns = kept->counted.time_ns,
+		       .counted_ns = is_known ? counted->time_ns : 0,
 		       .counts = wire_list_of_u64(room, counts, counters));
 	}
 }

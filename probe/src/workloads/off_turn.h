@@ -28,7 +28,6 @@ struct off_kept {
 	uint16_t place; /* of its CPU */
 	uint16_t group;
 	bool is_late;
-	struct counted counted;
 };
 
 struct off_turn {
@@ -39,7 +38,8 @@ struct off_turn {
 	uint64_t start_ns, end_ns;
 	size_t blocks; /* that are over; the last of a turn that was stopped is shorter */
 	struct off_kept *kept;
-	char (*comms)[16]; /* of each that is kept */
+	char (*comms)[16];	 /* of each that is kept */
+	struct counted *counted; /* the same; NULL: nothing is counted */
 	size_t count, room;
 };
 
@@ -49,6 +49,16 @@ int off_turn_open(struct off_turn *turn, const struct wire_bench_off *plan,
 
 /* off_turn_add - make room for one more, and count it; NULL: no memory */
 struct off_kept *off_turn_add(struct off_turn *turn, const char comm[16]);
+
+/* off_turn_counted - what is counted of one that is kept; NULL: nothing is counted */
+static inline struct counted *off_turn_counted(const struct off_turn *turn,
+					       const struct off_kept *kept)
+{
+	return turn->counted ? &turn->counted[kept - turn->kept] : NULL;
+}
+
+/* off_turn_move - keep one in the place of another */
+void off_turn_move(struct off_turn *turn, size_t to, size_t from);
 
 /* off_turn_count - count on each CPU what the host wants counted, and let programs read it in that
  * map. Returns 0, or an errno with the text. */
