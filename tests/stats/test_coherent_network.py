@@ -104,7 +104,8 @@ def test_the_two_rows_have_no_coherence_term_in_common() -> None:
     terms = {row.cpus: row.coherence() for row in ROWS}
     assert terms[72] == pytest.approx(0.0009, abs=5e-5)
     assert terms[240] == pytest.approx(0.0120, abs=1e-4)
-    # The bar is .005 for 72 CPUs and .02 for 240 with the term of the other: both miss it.
+    # With the term of the other, the row of 72 CPUs is off by more than .005, and that of 240 by
+    # more than .02.
     off = dict(zip((row.cpus for row in ROWS), leave_one_out(ROWS), strict=True))
     assert off[72] == pytest.approx(-0.0116, abs=2e-4)
     assert off[240] == pytest.approx(0.0301, abs=2e-4)
