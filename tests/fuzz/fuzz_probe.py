@@ -80,7 +80,8 @@ def build_probe(folder: Path) -> Path:
     sources = dict.fromkeys(re.findall(r"'(src/[^']+\.c)'", text))
     built = folder / "whylate-probe"
     command = ["cc", *FLAGS, *SANITIZERS, f'-DWHYLATE_VERSION="{__version__}"', "-pthread",
-               f"-I{PROBE / 'src'}", *(str(PROBE / source) for source in sources), "-lm",
+               f"-I{PROBE / 'src'}", f"-I{PROBE.parent / 'remedies'}",
+               *(str(PROBE / source) for source in sources), "-lm",
                "-o", str(built)]  # fmt: skip
     subprocess.run(command, check=True)
     return built
