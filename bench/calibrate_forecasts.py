@@ -169,9 +169,10 @@ def print_sweeps(places: list[Path]) -> tuple[int, int]:
         except RecordingError:
             continue
         for sweep in sweeps:
-            for model, predict in _models(sweep, network=reads_one_device(recording)).items():
+            network = reads_one_device(recording) and not sweep.change
+            for model, predict in _models(sweep, network=network).items():
                 tally = tallies.setdefault(
-                    (f"{recording.manifest.board}: {sweep.name}", model), Tally()
+                    (f"{recording.manifest.board}: {sweep.label}", model), Tally()
                 )
                 _leave_out(sweep, predict, tally)
     return _print_tallies("sweep", "model", tallies)

@@ -16,7 +16,7 @@ from whylate.recording.reader import Recording, open_recording
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.store.repetitions import write_repetitions
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
-from whylate.recording.workloads.clock import ClockPoint
+from whylate.recording.workloads.clock import ClockPoint, Remedy
 from whylate.recording.workloads.switch import SwitchPoint
 
 ROUNDS = 6
@@ -35,9 +35,38 @@ def record_clock(
     """Write a recording of a clock by number of threads; noise: sd of logarithms of a round."""
     rng = np.random.default_rng(seed)
     points = [ClockPoint("monotonic", threads) for threads in calls_per_us]
+    rates = [
+        calls_per_us[point.threads] * float(np.exp(noise * rng.standard_normal()))
+        for point in points * ROUNDS
+    ]
+    return _write_clock(directory, points, rates, created, cpus)
+
+
+def record_forms(
+    directory: Path,
+    calls_per_us: Mapping[Remedy | None, Mapping[int, float]],
+    *,
+    point: ClockPoint | None = None,
+    created: str = "2026-01-01T00:00:00+00:00",
+    cpus: int = 64,
+) -> Recording:
+    """Write a recording of reads in these forms, by number of threads; point: of the HPET."""
+    point = point or ClockPoint("hpet", how="hpet")
+    points = [
+        replace(point, threads=threads, remedy=form)
+        for form, by_threads in calls_per_us.items()
+        for threads in by_threads
+    ]
+    rates = [calls_per_us[each.remedy][each.threads] for each in points]
+    return _write_clock(directory, points, rates * ROUNDS, created, cpus)
+
+
+def _write_clock(
+    directory: Path, points: list[ClockPoint], rates: list[float], created: str, cpus: int
+) -> Recording:
     rows = []
-    for turn, threads in enumerate(list(calls_per_us) * ROUNDS):
-        rate = calls_per_us[threads] * np.exp(noise * rng.standard_normal())
+    for turn, rate in enumerate(rates):
+        threads = points[turn % len(points)].threads
         calls = round(rate * BLOCK_NS / 1e3 / threads)
         rows += [{"turn": turn, "thread": n, "ns": BLOCK_NS, "calls": calls}
                  for n in range(threads)]  # fmt: skip

@@ -8,13 +8,15 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from swept_recordings import record_clock, record_switch
+from swept_recordings import record_clock, record_forms, record_switch
 from whylate.predict.forecast import Forecast
 from whylate.predict.laws import fit_scaling
 from whylate.predict.scaling import predict_scaling
 from whylate.predict.shared_device import SHARED, predict_shared_device
 from whylate.predict.store import NAME, keep_forecasts, read_forecasts
+from whylate.predict.workloads import read_sweeps
 from whylate.recording.errors import LackingError, RecordingError
+from whylate.recording.workloads.clock import ClockPoint
 from whylate.stats.scaling.coherence import coherent_shared_throughput, coherent_throughput
 from whylate.stats.scaling.universal import universal_throughput
 
@@ -39,6 +41,35 @@ def test_a_network_predicts_more_cpus_and_shared_readings(tmp_path: Path) -> Non
     (check,) = answer.checks
     assert check.made == len(COUNTS)
     assert check.held >= check.made - 1
+
+
+def test_each_form_of_shared_reads_is_a_sweep_of_its_own(tmp_path: Path) -> None:
+    direct = {n: network(n) for n in COUNTS}
+    shared = {n: coherent_shared_throughput(n, 6.0, 1.0, 0.01) for n in COUNTS}
+    recording = record_forms(tmp_path / "a", {"direct": direct, "relaxed": shared})
+    sweeps = {sweep.change: sweep for sweep in read_sweeps(recording)}
+    assert sweeps[""].values == pytest.approx(tuple(direct.values()), rel=1e-3)
+    assert sweeps[SHARED].values == pytest.approx(tuple(shared.values()), rel=1e-3)
+    assert sweeps[""].name == sweeps[SHARED].name
+    # The network is one of direct reads; the law is fitted to both.
+    forecasts = predict_shared_device(recording, (16,)).forecasts
+    assert [forecast.change for forecast in forecasts] == ["", SHARED]
+    answer = predict_scaling(recording, (16,))
+    both = [*(forecast.change for forecast in answer.forecasts), *answer.no_model]
+    assert len(both) == 2
+    assert {check.series for check in answer.checks} <= {"hpet by hpet", f"hpet by hpet, {SHARED}"}
+
+
+def test_an_emulated_device_in_a_form_is_another_and_its_callers_poll(tmp_path: Path) -> None:
+    device = ClockPoint("device", how="device", service_ns=10**6, think_ns=10**6, cpus=(0, 1))
+    rates = {n: float(n) for n in (1, 2, 4)}
+    forms = record_forms(
+        tmp_path / "a", {None: rates, "direct": rates, "strict": rates}, point=device
+    )
+    plain, direct, strict = read_sweeps(forms)
+    assert plain.name != direct.name == strict.name
+    # What the probe sleeps through needs no CPU; who polls for the reading of another does.
+    assert (plain.left_out, direct.left_out, strict.left_out) == ((), (), (4,))
 
 
 def test_any_sweep_scales_by_the_law_and_spans_the_network_that_fits_too(tmp_path: Path) -> None:

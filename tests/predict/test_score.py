@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from swept_recordings import record_clock
+from swept_recordings import record_clock, record_forms
 from whylate.predict.forecast import Forecast
 from whylate.predict.score import forecasts_beside, match_forecasts, score_forecasts
-from whylate.predict.shared_device import predict_shared_device
+from whylate.predict.shared_device import SHARED, predict_shared_device
 from whylate.predict.store import keep_forecasts
 from whylate.recording.errors import RecordingError
 from whylate.recording.reader import Recording
-from whylate.stats.scaling.coherence import coherent_throughput
+from whylate.stats.scaling.coherence import coherent_shared_throughput, coherent_throughput
 from whylate.study.model import FinishedRun
 from whylate.study.results.forecasts import study_outcomes
 
@@ -63,6 +63,23 @@ def test_what_was_measured_later_stands_beside_the_forecast(folder: Path) -> Non
 def test_what_was_measured_before_the_forecast_does_not_count(folder: Path, created: str) -> None:
     record_clock(folder / "second", {12: network(12)}, created=created)
     assert score_forecasts(folder).outcomes == []
+
+
+def test_shared_readings_are_scored_by_what_was_shared(tmp_path: Path) -> None:
+    direct = {"direct": {n: network(n) for n in COUNTS}}
+    first = record_forms(tmp_path / "first", direct, created=BEFORE)
+    made = predict_shared_device(first, (16,)).forecasts
+    keep_forecasts(first.directory, [replace(forecast, created=MADE) for forecast in made])
+    shared = coherent_shared_throughput(16, 6.0, 1.0, 0.01)
+    record_forms(
+        tmp_path / "second",
+        {"direct": {16: network(16)}, "relaxed": {16: shared}, "strict": {16: 1e-3}},
+        created=AFTER,
+    )
+    score = score_forecasts(tmp_path)
+    measured = {out.forecast.change: out.measured for out in score.outcomes}
+    assert measured == pytest.approx({"": network(16), SHARED: shared}, rel=1e-3)
+    assert (score.waiting, score.held) == (0, 2)
 
 
 def test_another_board_does_not_count(folder: Path) -> None:

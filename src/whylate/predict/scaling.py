@@ -35,10 +35,10 @@ def predict_scaling(recording: Recording, numbers: Sequence[int]) -> Answer:
         try:
             law, laws = fit_scaling(sweep.counts, sweep.values, sweep.sampling_sd)
         except UnfitError as error:
-            answer.no_model.append(NoModel(sweep.name, MODEL, sweep.with_reason(str(error))))
+            answer.no_model.append(NoModel(sweep.label, MODEL, sweep.with_reason(str(error))))
             continue
         answer.forecasts.extend(_forecast(recording, sweep, law, laws, at) for at in numbers)
-        check = check_by_leaving_out(sweep.name, MODEL, sweep.counts, sweep.values, predict)
+        check = check_by_leaving_out(sweep.label, MODEL, sweep.counts, sweep.values, predict)
         answer.checks.extend([] if check is None else [check])
     return answer
 
@@ -55,4 +55,5 @@ def _forecast(recording: Recording, sweep: Sweep, law: Universal, laws: Laws, at
         laws.expect(at, law.throughput(at)),
         supposes=[_SUPPOSES, *far_text(max(sweep.counts), sweep.axis, at), *laws.spans],
         parameters=parameters,
+        change=sweep.change,
     )

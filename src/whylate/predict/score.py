@@ -211,7 +211,7 @@ def _measured(recording: Recording) -> dict[tuple[object, ...], tuple[float, boo
     except LackingError:
         return {}
     return {
-        (board, sweep.name, sweep.quantity, sweep.axis, at, ""): (value, False)
+        (board, sweep.name, sweep.quantity, sweep.axis, at, sweep.change): (value, False)
         for sweep in sweeps
         for at, value in sweep.measured.items()
     }

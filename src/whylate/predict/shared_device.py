@@ -18,12 +18,12 @@ from whylate.predict.laws import Laws, expect_by_network, fit_network
 from whylate.predict.origin import far_text, sweep_forecast
 from whylate.predict.sweep import Sweep
 from whylate.predict.workloads import read_sweeps, reads_one_device
+from whylate.predict.workloads.clock import SHARED
 from whylate.recording.errors import LackingError
 from whylate.recording.reader import Recording
 from whylate.stats.scaling.coherence import CoherentNetwork
 
 MODEL = "closed network"
-SHARED = "one reading serves all who wait"
 _SUPPOSES = [
     "all readers wait for one device, which serves one after the other",
     "the time between two calls does not change with the number of CPUs",
@@ -54,6 +54,9 @@ def predict_shared_device(recording: Recording, cpus: Sequence[int]) -> Answer:
         )
     answer = Answer(str(recording.directory), [])
     for sweep in read_sweeps(recording):
+        if sweep.change:
+            # Who shares readings is no network of readers that each wait for their own.
+            continue
 
         def predict(
             places: tuple[int, ...], values: tuple[float, ...], at: int, sweep: Sweep = sweep

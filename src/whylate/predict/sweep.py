@@ -18,7 +18,8 @@ class Sweep:
 
     axis: what the number counts. quantity: the key of the throughput. sampling_sd: the standard
     deviation of the logarithm of a value, by its sampling. left_out: numbers that models are not
-    fitted to, and why: the reason is "" where there are none.
+    fitted to, and why: the reason is "" where there are none. change: what is done differently than
+    in the sweep of that name, as forecasts have it; "" for nothing.
     """
 
     name: str
@@ -31,6 +32,12 @@ class Sweep:
     left_out: tuple[int, ...] = ()
     reason: str = ""
     beyond: tuple[float, ...] = ()
+    change: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name, with what is done differently."""
+        return f"{self.name}, {self.change}" if self.change else self.name
 
     def with_reason(self, text: str) -> str:
         """Return why there is no model, and what was left out of the fit."""
@@ -58,6 +65,7 @@ def make_sweep(
     by_round: Mapping[int, Sequence[float]],
     left_out: Sequence[int] = (),
     reason: str = "",
+    change: str = "",
 ) -> Sweep:
     """Return a sweep from one value of each round, by number.
 
@@ -86,4 +94,5 @@ def make_sweep(
         left_out=tuple(apart),
         reason=reason if apart else "",
         beyond=tuple(medians[count] for count in apart),
+        change=change,
     )

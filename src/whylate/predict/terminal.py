@@ -31,7 +31,8 @@ def unit_of(quantity: str) -> str:
 
 def answer_lines(answer: Answer) -> Iterator[Table | Text]:
     """Lay out what was predicted from a recording, with all that it supposes."""
-    for (series, quantity), forecasts in _by_series(answer.forecasts).items():
+    for forecasts in _by_fit(answer.forecasts):
+        series, quantity = forecasts[0].series, forecasts[0].quantity
         what = f" · {plain(forecasts[0].model, 80)} · {plain(quantity, 40)}"
         yield Text.assemble((plain(series, 120), "bold"), what)
         fitted = ", ".join(map(str, forecasts[0].fitted_to))
@@ -56,11 +57,12 @@ def answer_lines(answer: Answer) -> Iterator[Table | Text]:
         )
 
 
-def _by_series(forecasts: Sequence[Forecast]) -> dict[tuple[str, str], list[Forecast]]:
-    series: dict[tuple[str, str], list[Forecast]] = {}
+def _by_fit(forecasts: Sequence[Forecast]) -> list[list[Forecast]]:
+    fits: dict[object, list[Forecast]] = {}
     for forecast in forecasts:
-        series.setdefault((forecast.series, forecast.quantity), []).append(forecast)
-    return series
+        fit = (*forecast.fitted_to, *forecast.parameters.items())
+        fits.setdefault((forecast.series, forecast.quantity, fit), []).append(forecast)
+    return list(fits.values())
 
 
 def _forecast_table(forecasts: Sequence[Forecast]) -> Table:
