@@ -16,11 +16,12 @@ import seeds
 from fuzz_imports import CASE_S
 from mutate import mutate
 
-from whylate.predict.address_ids import POLICIES, predict_flushes
+from whylate.predict.address_ids import predict_flushes
 from whylate.predict.readers import predict_readers
 from whylate.recording.errors import RecordingError
 from whylate.recording.traces.address_spaces import read_address_spaces
 from whylate.recording.traces.cpu_samples import read_cpu_samples
+from whylate.stats.id_policies import POLICIES
 
 FOLDER = Path(__file__).parent.parent / "predict" / "data"
 

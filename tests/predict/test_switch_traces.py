@@ -110,6 +110,33 @@ def test_threads_of_one_process_and_of_the_kernel_have_no_address_space_of_their
     assert any("without tlb_flush" in text for text in answer.supposes)
 
 
+def test_a_program_that_starts_after_a_kernel_thread_has_a_new_address_space() -> None:
+    borrowed = [switch(3, 2, 9, "kworker/0:1"), switch(4, 9, 2)]
+    before = [switch(1, 1, 2), flush(2, 1, -1), *borrowed]
+    spaces = read(b"".join([*before, flush(5, 2, -1), switch(6, 2, 1), flush(7, 2, 0)]))
+    assert spaces.mm.tolist() == [0, 1, 2]
+    # The kernel's thread flushes for the thread that comes: that is no new program.
+    assert read(b"".join([*before, flush(5, 9, -1)])).mm.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rcu_preempt", "rcu_sched", "rcu_tasks_kthre", "rcu_exp_gp_kthr", "rcuc/0", "rcub/1",
+        "rcuop/0", "rcuos/12", "rcuog/0", "kswapd0", "kcompactd0", "kdamond.0", "scsi_eh_0",
+        "irq_work/0", "irq/24-xhci_hcd", "ktimers/0", "ksoftirqd/0", "migration/0",
+        "kworker/u8:1", "kworker/0:1H-kblockd", "khugepaged", "oom_reaper", "jbd2/sda1-8",
+    ],
+)  # fmt: skip
+def test_threads_of_the_kernel_are_known_by_their_names(name: str) -> None:
+    assert read(switch(1, 1, 2) + switch(2, 2, 9, name)).mm.tolist() == [0]
+
+
+@pytest.mark.parametrize("name", ["migration", "irqbalance", "ksmtuned", "kswap", "b"])
+def test_programs_with_names_like_the_kernel_s_keep_their_address_space(name: str) -> None:
+    assert read(switch(1, 1, 2) + switch(2, 2, 9, name)).mm.tolist() == [0, 1]
+
+
 def test_changes_of_translations_are_rows_that_are_no_switch() -> None:
     spaces = read(switch(1, 1, 2) + flush(2, 1, -1) + flush(3, 2, 5, reason=3))
     assert spaces.changed.tolist() == [False, True]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args
 
 import msgspec
 
@@ -16,9 +15,8 @@ from whylate.stats.address_ids import (
     simulate_in_turn,
     simulate_least_recent,
 )
+from whylate.stats.id_policies import Policy
 
-Policy = Literal["in-turn", "lru", "generations"]
-POLICIES: tuple[Policy, ...] = get_args(Policy)
 #: What each supposes.
 SUPPOSES: dict[Policy, str] = {
     "in-turn": "each CPU gives its ids in turn, as Linux on x86",

@@ -19,11 +19,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from whylate.stats.arrays import Bools, Int64s
+from whylate.stats.id_policies import MOST_IDS
 
 #: TLB_NR_DYN_ASIDS of Linux on x86.
 X86_IDS = 6
-#: More has no processor.
-_MOST_IDS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -266,5 +265,5 @@ class _Generations:
 
 
 def _check(ids: int) -> None:
-    if not 1 <= ids <= _MOST_IDS:
-        raise ValueError(f"{ids} ids on a CPU: expected 1 to {_MOST_IDS}")
+    if not 1 <= ids <= MOST_IDS:
+        raise ValueError(f"{ids} ids on a CPU: expected 1 to {MOST_IDS}")

@@ -14,6 +14,7 @@ from whylate.cli.print_json import json_option, print_document
 from whylate.cli.trace_files import open_trace
 from whylate.quantities import format_count, format_percent
 from whylate.report.plain_console import plain_console
+from whylate.stats.id_policies import MOST_IDS, POLICIES
 from whylate.text import is_number, plain
 
 if TYPE_CHECKING:
@@ -21,18 +22,15 @@ if TYPE_CHECKING:
 
     from whylate.predict.address_ids import AddressIds, Check
 
-_POLICIES = ("in-turn", "lru", "generations")
-_MOST_IDS = 1 << 16
-
 
 def _parse_ids(word: str) -> int | None:
     number = int(word) if is_number(word) else 0
-    return number if 1 <= number <= _MOST_IDS else None
+    return number if 1 <= number <= MOST_IDS else None
 
 
-_IDS = CommaList("numbers", _parse_ids, f"6,8,16, up to {_MOST_IDS}")
-_POLICY = CommaList("policies", lambda word: word if word in _POLICIES else None,
-                    ",".join(_POLICIES))  # fmt: skip
+_IDS = CommaList("numbers", _parse_ids, f"6,8,16, up to {MOST_IDS}")
+_POLICY = CommaList("policies", lambda word: word if word in POLICIES else None,
+                    ",".join(POLICIES))  # fmt: skip
 
 
 @click.command(name="asid")

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.traces.fields import SWITCH, SWITCH_SHORT
+from whylate.recording.traces.fields import switch_of
 from whylate.recording.traces.layouts import Layout, layout_of
 from whylate.recording.traces.lines import Lines
 
@@ -42,10 +42,17 @@ _ON_SWITCH = 0
 _UNMAPPED = (2, 3, 4)
 _FLUSH = re.compile(rb"pages[:=](-?\d{1,20}) reason[:=].{0,40}?\(?(\d{1,2})\)?$")
 _TGID = re.compile(rb"-(\d{1,10}) +\( *(\d{1,10})\) +\[")
-#: Threads of the kernel, by the names that it gives them.
+#: Threads of the kernel, by the names that it gives them: of a CPU, device or queue; numbered; or
+#: single. The trace shows nothing else of them: no address space, and state I only of some.
 _OF_KERNEL = re.compile(
-    rb"^(swapper|kworker|ksoftirqd|migration|rcu|kthreadd|cpuhp|kswapd|kcompactd|khugepaged|irq|"
-    rb"idle_inject|jbd2|kdamond|ksmd|watchdogd|oom_reaper|kauditd|kblockd|scsi_eh)\b"
+    rb"^(?:"
+    rb"(?:swapper|kworker|ksoftirqd|ktimers|ktimersoftd|migration|cpuhp|irq|irq_work|idle_inject|"
+    rb"backlog_napi|napi|posixcputmr|rcu[bc]|rcuo[pgs]?|watchdog|jbd2|xfsaild|mmcqd|pr)/|"
+    rb"rcu_|"
+    rb"(?:kswapd|kcompactd|kdamond\.|scsi_eh_|scsi_tmf_|sugov:)\d|"
+    rb"(?:kthreadd|khugepaged|khungtaskd|kdevtmpfs|ksmd|kauditd|kblockd|oom_reaper|watchdogd|"
+    rb"pool_workqueue_release|pool_workqueue_)$"
+    rb")"
 )
 
 
@@ -130,14 +137,11 @@ class _Follower:
             self._flush(at, int(pid), text)
 
     def _switch(self, at: tuple[int, int], text: bytes) -> None:
-        switch = SWITCH.match(text)
-        if switch is not None:
-            name, pid = switch[5], int(switch[6])
-        elif (short := SWITCH_SHORT.match(text)) is not None:
-            name, pid = short[5], int(short[6])
-        else:
+        switch = switch_of(text)
+        if switch is None:
             self.unread += 1
             return
+        name, pid = switch[4], switch[5]
         self.threads += 1
         self._next[at[0]] = pid
         if pid and not _OF_KERNEL.match(name.strip()):
@@ -157,8 +161,9 @@ class _Follower:
             return
         self.seen_on_switch = True
         following = self._next.get(cpu)
-        if following is None:
-            # No thread came: the one that runs has a new address space.
+        # A switch flushes in the thread that leaves. No thread came, or the one that came flushes
+        # itself, after a kernel thread that had borrowed its address space: it has a new one.
+        if following is None or following == pid:
             following = pid
             self._renew(pid)
         self._next[cpu] = None
