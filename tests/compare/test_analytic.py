@@ -66,6 +66,13 @@ def test_an_interrupt_counts_by_its_longest_execution_and_its_arrivals_before_du
     assert eth0.horizon_ns == 1_500
 
 
+def test_all_arrivals_of_a_window_count_however_dense() -> None:
+    longest = LongestPieces()
+    dense = window(*irq(*range(0, 50_000, 100)), run=50_000)
+    longest.add(breakdown((50_000, Cause.RETURN, "")), dense)
+    assert longest.recurring()[0].arrivals(50_000) == 500
+
+
 def test_a_window_is_complete_from_its_switch_on_or_from_where_it_lost_nothing() -> None:
     switched = (-700, Kind.SWITCH, "idle")
     for observed, horizon in ((0, 1_200), (200, 300)):

@@ -28,6 +28,20 @@ def test_spans_are_the_shortest_of_all_windows_and_more_arrivals_take_no_less() 
     assert shortest_spans([[0, 3, 4, 9]]) == (0, 1, 4, 9)
 
 
+def test_of_dense_arrivals_all_count_and_none_is_taken_to_come_later_than_it_did() -> None:
+    # 20 ms of an interrupt at 25 kHz.
+    even = shortest_spans([range(0, 20_000_000, 40_000)])
+    assert even == tuple(range(0, 20_000_000, 40_000))
+    assert Recurring("irq", 1, even, 20_000_000).arrivals(19_999_999) == 500
+    times = np.cumsum(np.random.default_rng(3).integers(1, 100, 700))
+    spans = shortest_spans([times.tolist()])
+    true = [int((times[gaps:] - times[: 700 - gaps]).min()) for gaps in range(700)]
+    assert len(spans) == 700
+    assert spans[:200] == tuple(true[:200])
+    assert all(span <= exact for span, exact in zip(spans, true, strict=True))
+    assert list(spans) == sorted(spans)
+
+
 def test_no_true_schedule_is_worse_than_the_bound_from_all_of_it() -> None:
     """Random interrupts, in a run whose windows show all: any activation stays below the bound."""
     rng = np.random.default_rng(7)

@@ -27,8 +27,6 @@ _RECURRING = {
 }
 #: Several of them can queue before an activation, each by its name.
 _BY_NAME = frozenset({Cause.THREAD, Cause.HOOK})
-#: Arrivals of a window that are compared: more say nothing new of how dense they are.
-_MOST_ARRIVALS = 200
 
 #: A cause and the name behind it, "" where it counts as one.
 Name = tuple[Cause, str]
@@ -65,7 +63,7 @@ class LongestPieces:
         executions = _executions(cut_segments(own, window.cpu, from_ns, window.run_ns))
         for key, lengths in executions.items():
             self._cost_ns[key] = max(self._cost_ns[key], *(ns for _, ns in lengths))
-            self._arrivals_ns[key].append([start for start, _ in lengths[:_MOST_ARRIVALS]])
+            self._arrivals_ns[key].append([start for start, _ in lengths])
 
     def recurring(self) -> list[Recurring]:
         """Return what comes again, the longest first."""

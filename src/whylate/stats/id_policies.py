@@ -1,6 +1,6 @@
 """Names of policies that give ids to address spaces, and limits: what the command line knows too.
 
-Without numpy, which the command line does not load for its help.
+It loads nothing, for the command line.
 """
 
 from __future__ import annotations
