@@ -102,7 +102,7 @@ def _has_windows(recording: Recording) -> bool:
 
 
 def _sampled_sections(recordings: Sequence[Recording]) -> dict[Cause, int]:
-    """Return the most that the longest sections can have taken, by samples."""
+    """Return the most that the longest sections can have taken, by `section`."""
     longest: dict[Cause, int] = {}
     for recording in recordings:
         for what, ns in longest_off_ns(recording.manifest).items():

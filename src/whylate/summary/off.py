@@ -309,15 +309,21 @@ def join_lines(lines: Sequence[OffLine], callers: int) -> list[OffLine]:
     return sorted(joined, key=lambda line: (-line.points, line.callers, line.began))
 
 
-def _marks(what: str, report: OffReport, period_ns: int, counters: Sequence[str]) -> list[OffMark]:
-    """Return the longest. Interrupts were disabled for up to a period more than was seen.
+def most_unseen_ns(what: str, report: OffReport, period_ns: int) -> int:
+    """Return how much longer a stretch can have been than it was seen.
 
-    Preemption was disabled at the first and the last point, and for up to a period at both ends.
-    What tracepoints saw was that long.
+    A sample that is due while interrupts are disabled comes as they are enabled: only the beginning
+    was not seen, for up to a period. Preemption was disabled at the first and the last point, and
+    for up to a period at both ends. What tracepoints saw was that long.
     """
-    more_ns = period_ns if what == "irqs-off" else 2 * period_ns
     if is_exact(report):
-        more_ns = 0
+        return 0
+    return period_ns if what == "irqs-off" else 2 * period_ns
+
+
+def _marks(what: str, report: OffReport, period_ns: int, counters: Sequence[str]) -> list[OffMark]:
+    """Return the longest."""
+    more_ns = most_unseen_ns(what, report, period_ns)
     return [
         OffMark(
             at_ns=stretch.at_ns,
