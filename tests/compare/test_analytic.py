@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
 from whylate.causes.longest_pieces import LongestPieces
 from whylate.causes.population import Breakdown
 from whylate.causes.window.piece import Cause, Piece
 from whylate.cli import whylate
+from whylate.cli.compare.analytic import print_analytic
 from whylate.compare.analytic import analytic_bound
 from whylate.recording.errors import LackingError
 from whylate.recording.events import Event, Kind, Window
+from whylate.report.plain_console import plain_console
 
 DATA = Path(__file__).parent.parent
 RECORDED = DATA / "predict" / "data" / "pc-irqs-off"
@@ -129,6 +132,17 @@ def test_the_verb_prints_it_beside_the_statistical_bound() -> None:
         CliRunner().invoke(whylate, ["bound", "--analytic", str(RECORDED), "--json"]).output
     )
     assert document["analytic"]["bound_ns"] >= document["largest_ns"]
+
+
+def test_where_what_recurs_fills_the_windows_there_is_no_bound(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    worst = structs.replace(analytic_bound([RECORDED]), bound_ns=None, horizon_ns=277_200)
+    print_analytic(worst, plain_console())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "no bound: recurring interrupts could use the whole CPU" in shown
+    assert "windows show at most 277.2 µs, and more with a longer --interval" in shown
+    assert "All longest pieces" not in shown
 
 
 def test_it_takes_recordings() -> None:

@@ -9,17 +9,21 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from whylate.cli import whylate
+from whylate.predict import readers
 from whylate.predict.readers import NOT_A_LOSS, Readers, predict_readers
 from whylate.recording.errors import RecordingError
 from whylate.recording.traces import cpu_samples
 from whylate.recording.traces.cpu_samples import CpuSamples, read_cpu_samples
 from whylate.stats.closed_network import throughput
+from whylate.stats.sampled_share import SampledShare
 
 TEXT = gzip.decompress((Path(__file__).parent / "data" / "readers.txt.gz").read_bytes())
 
@@ -65,13 +69,63 @@ def test_the_network_has_this_share_at_this_number_of_cpus() -> None:
     assert 1 - four.kept > answer.share.share
     assert 1 - many.kept > 0.9
     assert many.throughput == pytest.approx(1.0, rel=0.01)
-    assert NOT_A_LOSS in answer.supposes
+    assert answer.notes == [NOT_A_LOSS]
+    assert NOT_A_LOSS not in answer.supposes
 
 
 def test_without_any_sample_in_it_there_is_no_model() -> None:
     answer = predict(read(function="no_such", comm="readers"), 72)
     assert answer.predicted == []
-    assert "between 0 and 1" in answer.no_model
+    assert answer.no_model == "no sample is in read_device"
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 0.9), (1e-15, 0.9), (0.1, 1.0), (0.0, 1.0)])
+def test_a_limit_that_no_think_time_gives_leaves_the_rest_of_the_answer(
+    monkeypatch: pytest.MonkeyPatch, low: float, high: float
+) -> None:
+    share = SampledShare(0.2, low, high, 1.0)
+    monkeypatch.setattr(readers, "estimate_share", lambda *_: share)
+    answer = predict(read(comm="readers"), 4)
+    assert answer.no_model == ""
+    assert answer.think_per_service is not None
+    assert (answer.think_low is None) == (high == 1.0)
+    assert (answer.think_high is None) == (low < 0.1)
+    (four,) = answer.predicted
+    assert (four.low == 0.0) == (high == 1.0)
+    assert (four.high == 1.0) == (low < 0.1)
+    assert four.low < four.kept < four.high
+
+
+def test_a_function_that_all_samples_are_in_leaves_no_think_time() -> None:
+    samples = read(comm="readers")
+    answer = predict(replace(samples, inside=np.ones_like(samples.inside)), 4)
+    assert answer.no_model == "all samples are in read_device: none is left between two calls"
+    assert (answer.predicted, answer.think_low, answer.think_high) == ([], None, None)
+
+
+@pytest.mark.parametrize(
+    ("event", "name"),
+    [
+        (b"     250000 cycles:P: ", "cycles:P"),
+        (b"1 cpu/cycles/P: ", "cpu/cycles/P"),
+        (b"sched:sched_switch: prev_comm=a", "sched:sched_switch"),
+        (b"cpu-clock:u: ", "cpu-clock:u"),
+        (b"cpu-clock-other: ", "cpu-clock-other"),
+        (b"", "an unnamed event"),
+    ],
+)
+def test_samples_that_do_not_come_at_equal_times_are_refused(event: bytes, name: str) -> None:
+    text = b"a 1 [000] 1.000001: " + event + b"\n\t  7f read_device (x)\n"
+    with pytest.raises(RecordingError, match=f"samples has samples of {name}, .*-e cpu-clock"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    "event", [b"cpu-clock: ", b"1003009 cpu-clock:ppp: ", b"1 cpu-clock:pppH: 7f main+0x1 (a)"]
+)
+def test_samples_of_the_clock_of_each_cpu_count(event: bytes) -> None:
+    text = b"a 1 [000] 1.000001: " + event + b"\n\t  7f read_device (x)\n"
+    assert read(text).inside.tolist() == [True]
 
 
 def test_damaged_text_is_refused_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:

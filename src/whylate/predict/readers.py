@@ -42,7 +42,8 @@ class Caller(msgspec.Struct, frozen=True):
 class Scaled(msgspec.Struct, frozen=True):
     """What a number of CPUs does together, as a part of what it would if no call ever waited.
 
-    throughput: calls per µs; null where the service time is not known.
+    low, high: 0 and 1 where no think time gives a limit of the share. throughput: calls per µs;
+    null where the service time is not known.
     """
 
     cpus: int
@@ -55,8 +56,8 @@ class Scaled(msgspec.Struct, frozen=True):
 class Readers(msgspec.Struct, frozen=True):
     """What `whylate predict readers` prints.
 
-    think_per_service: Z / S by the share; low for its upper limit, null where no think time gives
-    that. predicted: none where the share gives no network.
+    think_per_service: Z / S by the share; think_low by its upper limit, think_high by its lower
+    one; null where no think time gives that. predicted: none where the share gives no network.
     """
 
     trace: str
@@ -72,6 +73,7 @@ class Readers(msgspec.Struct, frozen=True):
     think_low: float | None
     think_high: float | None
     predicted: list[Scaled]
+    notes: list[str]
     supposes: list[str]
     no_model: str
     unread: int
@@ -86,11 +88,14 @@ def predict_readers(
     """
     share = _share(samples)
     there = samples.cpus
-    ratios, why_not = [], ""
-    try:
-        ratios = [_think(part, there) for part in (share.high, share.share, share.low)]
-    except ValueError as error:
-        why_not = str(error)
+    why_not, think = _why_not(function, share.share), None
+    if not why_not:
+        try:
+            think = think_from_ratio(1 - share.share, there)
+        except ValueError as error:
+            why_not = str(error)
+    low = None if think is None else _limit(share.high, there)
+    high = None if think is None else _limit(share.low, there)
     total = len(samples.inside)
     return Readers(
         trace=name,
@@ -102,11 +107,14 @@ def predict_readers(
         threads=_callers({(key,): n for key, n in samples.by_thread.items()}, total),
         paths=_callers(samples.by_path, total),
         without_path=samples.without_path,
-        think_per_service=ratios[1] if ratios else None,
-        think_low=ratios[0] if ratios else None,
-        think_high=ratios[2] if ratios else None,
-        predicted=[_scaled(n, ratios, service_ns) for n in cpus] if ratios else [],
-        supposes=[NOT_A_LOSS, *(_SUPPOSES if ratios else [])],
+        think_per_service=think,
+        think_low=low,
+        think_high=high,
+        predicted=[]
+        if think is None
+        else [_scaled(n, think, (low, high), service_ns) for n in cpus],
+        notes=[NOT_A_LOSS],
+        supposes=[] if think is None else _SUPPOSES,
         no_model=why_not,
         unread=samples.unread,
     )
@@ -120,15 +128,37 @@ def _share(samples: CpuSamples) -> SampledShare:
     return estimate_share(held.astype(np.int64), points.astype(np.int64))
 
 
-def _think(share: float, cpus: int) -> float:
-    """Return Z / S; raises ValueError where no think time gives that share."""
-    return think_from_ratio(1 - share, cpus)
+def _why_not(function: str, share: float) -> str:
+    """Return why a share gives no network; "" where it may."""
+    if share <= 0:
+        return f"no sample is in {function}"
+    return f"all samples are in {function}: none is left between two calls" if share >= 1 else ""
 
 
-def _scaled(cpus: int, ratios: Sequence[float], service_ns: int | None) -> Scaled:
-    low, kept, high = (throughput(cpus, think, 1.0) * think / cpus for think in ratios)
-    together = throughput(cpus, ratios[1], 1.0)
-    return Scaled(cpus, kept, low, high, 1e3 * together / service_ns if service_ns else None)
+def _limit(share: float, cpus: int) -> float | None:
+    """Return Z / S by a limit of the share; None where no think time gives that."""
+    try:
+        return think_from_ratio(1 - share, cpus)
+    except ValueError:
+        return None
+
+
+def _kept(cpus: int, think: float) -> float:
+    return throughput(cpus, think, 1.0) * think / cpus
+
+
+def _scaled(
+    cpus: int, think: float, limits: tuple[float | None, float | None], service_ns: int | None
+) -> Scaled:
+    low, high = limits
+    together = throughput(cpus, think, 1.0)
+    return Scaled(
+        cpus,
+        _kept(cpus, think),
+        0.0 if low is None else _kept(cpus, low),
+        1.0 if high is None else _kept(cpus, high),
+        1e3 * together / service_ns if service_ns else None,
+    )
 
 
 def _callers(counts: dict[tuple[str, ...], int], total: int) -> list[Caller]:

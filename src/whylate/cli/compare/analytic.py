@@ -38,8 +38,8 @@ def print_analytic(worst: AnalyticBound, console: Console) -> None:
     seen = f"largest seen {at_least}{format_short_ns(worst.largest_ns)}"
     if worst.bound_ns is None:
         text = (
-            "no analytic bound: what comes again could take the whole CPU, for windows show no "
-            f"more than {format_short_ns(worst.horizon_ns)}; a longer --interval shows more"
+            "no bound: recurring interrupts could use the whole CPU; windows show at most "
+            f"{format_short_ns(worst.horizon_ns)}, and more with a longer --interval"
         )
         console.print(Text(f"{text}; {seen}", style="bold red"))
     else:

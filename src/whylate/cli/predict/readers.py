@@ -40,8 +40,8 @@ def command(
 ) -> None:  # fmt: skip
     """Show who calls a function, from where, and for what share of CPU time.
 
-    SAMPLES is the text of perf script --ns after perf record -F 997 -a -g; - reads the standard
-    input. With --cpus the share gives the time between calls of a closed network.
+    SAMPLES is the text of perf script --ns after perf record -e cpu-clock -F 997 -a -g; - reads the
+    standard input. With --cpus the share gives the time between calls of a closed network.
 
     Exit status: 0 done, 3 the function is in no sample, or its share gives no network.
     """
@@ -78,10 +78,10 @@ def _lines(answer: Readers) -> Iterator[Table | Text]:
             f"{format_count(answer.without_path)} samples have no call path (perf record -g)"
         )
     if answer.think_per_service is not None:
-        low, high = answer.think_low or 0.0, answer.think_high or 0.0
+        high = "∞" if answer.think_high is None else format_number(answer.think_high)
         yield Text(
             f"between two calls {format_number(answer.think_per_service)} times as long as a call "
-            f"[{format_number(low)}, {format_number(high)}]"
+            f"[{format_number(answer.think_low or 0.0)}, {high}]"
         )
     for scaled in answer.predicted:
         calls = (
@@ -94,6 +94,8 @@ def _lines(answer: Readers) -> Iterator[Table | Text]:
         )
     if answer.no_model:
         yield Text(f"no model  {plain(answer.no_model, 200)}", style="yellow")
+    for text in answer.notes:
+        yield Text(f"note  {plain(text, 300)}", style="dim")
     for text in answer.supposes:
         yield Text(f"supposes  {plain(text, 300)}", style="dim")
     if answer.unread:

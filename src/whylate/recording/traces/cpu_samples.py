@@ -1,8 +1,10 @@
 """Samples of what CPUs run, with call paths, from the text of perf script.
 
-`perf record -F 997 -a -g` takes a sample of each CPU at equal times, whatever it runs then: the
-part of the samples within a function is the part of CPU time. Those of the idle thread count as
-time of the CPU, too.
+`perf record -e cpu-clock -F 997 -a -g` takes a sample of each CPU at equal times, whatever it runs
+then: the part of the samples within a function is the part of CPU time. Those of the idle thread
+count as time of the CPU, too. Without -e perf samples cycles where the CPU can count them: an idle
+CPU has none, and a fast one more. Samples of programs or of the kernel alone (cpu-clock:u) leave
+out the rest of the time.
 """
 
 from __future__ import annotations
@@ -28,6 +30,10 @@ _LONGEST_NAME = 120
 _SAMPLE = re.compile(
     rb"^ *([^ \t].{0,63}?) +(?:\d{1,10}/)?(-?\d{1,10}) +\[(\d{1,5})\] +(\d{1,9})\.(\d{6}|\d{9}): "
 )
+_EVENT = re.compile(rb" *(?:\d{1,20} +)?(\S{0,64})")
+#: Its modifiers: how precise, and of a guest or the host; perf adds some by itself.
+_AT_EQUAL_TIMES = re.compile(rb"cpu-clock(?::[pPGH]{0,8})?:?$")
+_RECORD = "perf record -e cpu-clock -F 997 -a -g"
 _FRAME = re.compile(rb"^\s+[0-9a-f]{1,16} (.{1,400}?)(?:\+0x[0-9a-f]+)? \(")
 
 Path = tuple[str, ...]
@@ -58,6 +64,7 @@ class CpuSamples:
 
 @dataclass
 class _Reader:
+    source: str
     function: str
     comm: str | None
     time_ns: array[int] = field(default_factory=lambda: array("q"))
@@ -81,6 +88,7 @@ class _Reader:
             self._thread = shown(name.decode("utf-8", "replace"), 16)
             if self.comm is not None and self._thread != self.comm:
                 return
+            self._check_event(line[head.end() :])
             if len(self.cpu) >= MOST_SAMPLES:
                 raise RecordingError(f"more than {MOST_SAMPLES:,} samples: give a shorter part")
             self._open = True
@@ -90,6 +98,17 @@ class _Reader:
             self._frames.append(shown(frame[1].decode("utf-8", "replace"), _LONGEST_NAME))
         elif not line.startswith(b"#"):
             self.unread += 1
+
+    def _check_event(self, rest: bytes) -> None:
+        """Raise RecordingError for a sample of an event that does not come at equal times."""
+        event = _EVENT.match(rest)
+        name = event[1] if event is not None else b""
+        if not _AT_EQUAL_TIMES.match(name):
+            what = shown(name.decode("utf-8", "replace").rstrip(":"), 40) or "an unnamed event"
+            raise RecordingError(
+                f"{self.source} has samples of {what}, which do not show shares of time: record "
+                f"them with `{_RECORD}`"
+            )
 
     def end(self) -> None:
         """Count the sample that was read."""
@@ -116,17 +135,16 @@ def read_cpu_samples(
 ) -> CpuSamples:
     """Read samples to their end; function: as perf shows it. comm: of threads of that name alone.
 
-    Raises RecordingError for what has no samples.
+    Raises RecordingError for what has no samples, or has those of another event than cpu-clock.
     """
-    reader = _Reader(function, comm)
+    reader = _Reader(name, function, comm)
     for line in Lines(stream, name):
         reader.feed(line)
     reader.end()
     if not reader.cpu:
         of = "" if comm is None else f" of a thread {comm[:16]!r}"
         raise RecordingError(
-            f"{name} has no samples{of}: give the text of `perf script --ns` after "
-            "`perf record -F 997 -a -g`"
+            f"{name} has no samples{of}: give the text of `perf script --ns` after `{_RECORD}`"
         )
     return CpuSamples(
         np.array(reader.time_ns, np.int64),
