@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from swept_recordings import record_clock, record_switch
 from whylate.cli import whylate
+from whylate.cli.explain.experiment import keep_or_warn, known_forecasts
 from whylate.predict.store import NAME, keep_forecasts, read_forecasts
+from whylate.recording.errors import DiskError
 from whylate.stats.scaling.coherence import coherent_throughput
 
+#: Of a board with a fault.
+REMOVED = Path(__file__).parent.parent / "predict" / "data" / "pc-irqs-off"
 COUNTS = (1, 2, 4, 8, 12)
 
 
@@ -71,6 +77,44 @@ def test_a_new_run_shows_what_was_predicted_of_it(tmp_path: Path) -> None:
     score = run("--score", tmp_path)
     assert score.exit_code == 0
     assert "1 of 1 intervals held, 100 %" in score.output
+
+
+def test_forecasts_that_cannot_be_kept_are_printed_and_the_reason_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    record(tmp_path / "a")
+    shutil.copytree(REMOVED, tmp_path / "b")
+    for name in ("a", "b"):
+        (tmp_path / name / NAME).mkdir()
+    for words, shown in (
+        (("clock", tmp_path / "a", "--cpus", "16"), "one reading serves all"),
+        (("scaling", tmp_path / "a", "--threads", "16"), "universal scalability law"),
+        (("without", "[irqs_off]", tmp_path / "b"), "another run, 95 %"),
+    ):
+        done = run(*words)
+        assert isinstance(done.exception, DiskError)
+        assert "--no-keep prints them alone" in str(done.exception)
+        assert shown in done.output
+        assert run(*words, "--no-keep").exit_code == 0
+
+
+def test_an_experiment_goes_on_with_a_forecast_that_cannot_be_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(tmp_path / "a")
+    run("scaling", tmp_path / "a", "--threads", "16")
+    made = read_forecasts(tmp_path / "a")
+    assert keep_or_warn(tmp_path / "a", made) == []
+    assert known_forecasts(tmp_path / "a", []) == made * 2
+    (tmp_path / "a" / NAME).unlink()
+    (tmp_path / "a" / NAME).mkdir()
+    unkept = keep_or_warn(tmp_path / "a", made)
+    assert unkept == made
+    assert known_forecasts(tmp_path / "a", unkept) == made
+    first, second = capsys.readouterr().err.splitlines()
+    assert "cannot be written" in first
+    assert "is not kept" in first
+    assert "earlier forecasts are not shown" in second
 
 
 def test_use_without_a_verb_or_with_both_is_wrong(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
+from whylate.cli import whylate
 from whylate.predict.chunk import predict_chunks, read_calibration
 from whylate.recording.errors import RecordingError
 
@@ -48,6 +50,9 @@ def test_each_chunk_is_predicted_from_all_others() -> None:
         ("chunk,work_ns,p50_ns\n1,2,inf\n", "line 2: numbers above zero"),
         ("chunk,work_ns,p50_ns\n1,2,3\n1,2,3\n", "line 3: a chunk is from 1"),
         ("chunk,work_ns,p50_ns\n99999,2,3\n", "line 2: a chunk is from 1"),
+        ("chunk,work_ns,p50_ns\r1,2,3\r", "no table of chunks: new-line character"),
+        (f"{'x' * 140_000},work_ns,p50_ns\n", "no table of chunks: field larger than"),
+        (f"chunk,work_ns,p50_ns\n1,2,{'3' * 140_000}\n", "no table of chunks: field larger than"),
         ("chunk,work_ns,p50_ns\n" + "".join(f"{n},2,3\n" for n in range(1, 1100)), "1000 rows"),
     ],
 )
@@ -65,3 +70,19 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         read_calibration(path, ITEMS)
     with pytest.raises(RecordingError, match="cannot be read"):
         read_calibration(tmp_path / "none.csv", ITEMS)
+
+
+def test_a_chunk_is_from_one_item_to_all_of_them() -> None:
+    def run(chunk: str) -> Result:
+        words = ["predict", "chunk", str(TABLE), "--items", str(ITEMS), "--chunk", chunk]
+        return CliRunner().invoke(whylate, [*words, "--period", "200us"])
+
+    for chunk, reason in (
+        ("0", "from 1 item on"),
+        ("128,0", "from 1 item on"),
+        ("16385", "more than all --items: 16384"),
+    ):
+        done = run(chunk)
+        assert done.exit_code == 2
+        assert reason in " ".join(done.output.split())
+    assert run("1,16384").exit_code == 0

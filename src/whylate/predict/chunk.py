@@ -62,7 +62,21 @@ def read_calibration(path: Path, items: int) -> Calibration:
         raise RecordingError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise RecordingError(f"{path} is no table of chunks: {error}") from None
-    reader = csv.DictReader(io.StringIO(text))
+    try:
+        rows = _read_rows(path, csv.DictReader(io.StringIO(text)), items)
+    except csv.Error as error:
+        raise RecordingError(f"{path} is no table of chunks: {error}") from None
+    if not rows:
+        raise RecordingError(f"{path} has no rows")
+    ordered = [rows[chunk] for chunk in sorted(rows)]
+    columns = {name: tuple(row[name] for row in ordered) for name in ordered[0]}
+    return Calibration(path, items, columns.pop("chunk"), columns)
+
+
+def _read_rows(
+    path: Path, reader: csv.DictReader[str], items: int
+) -> dict[float, dict[str, float]]:
+    """Return rows by their chunk; raises RecordingError for others than are asked for."""
     names = [name for name in _COLUMNS if name in (reader.fieldnames or ())]
     if "chunk" not in names or "work_ns" not in names or len(names) < 3:
         raise RecordingError(
@@ -82,11 +96,7 @@ def read_calibration(path: Path, items: int) -> Calibration:
                 f"{path}, line {number}: a chunk is from 1 item to all {items}, each once"
             )
         rows[numbers["chunk"]] = numbers
-    if not rows:
-        raise RecordingError(f"{path} has no rows")
-    ordered = [rows[chunk] for chunk in sorted(rows)]
-    columns = {name: tuple(row[name] for row in ordered) for name in names}
-    return Calibration(path, items, columns.pop("chunk"), columns)
+    return rows
 
 
 def predict_chunks(
@@ -94,8 +104,8 @@ def predict_chunks(
 ) -> Answer:
     """Predict latency and cost with these chunks.
 
-    period_ns: the time between two who come. Chunks that are held longer are in no fit of the
-    latency: who comes first into such a hold waits for nearly all of it.
+    chunks: from 1 item to all of them. period_ns: the time between two arrivals. Chunks that hold
+    the lock longer are in no fit of the latency: the first to arrive then waits for nearly all.
     """
     forecasts: list[Forecast] = []
     refused: list[NoModel] = []

@@ -10,10 +10,11 @@ import msgspec
 from whylate.boards.board import Board
 from whylate.boards.open import BoardOptions, open_board
 from whylate.cli.interrupt import Interrupt
-from whylate.cli.messages import refuse_imported
+from whylate.cli.messages import print_message, refuse_imported
 from whylate.cli.print_json import print_document
 from whylate.cli.study.show import print_lost
 from whylate.cli.study.view import StudyView
+from whylate.recording.errors import RecordingError
 from whylate.recording.reader import open_recording
 from whylate.report.plain_console import plain_console
 from whylate.run.errors import RequestError
@@ -21,7 +22,10 @@ from whylate.study.journal import StudyJournal
 from whylate.text import path_part
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whylate.causes.window.piece import Cause
+    from whylate.predict.forecast import Forecast
 
 
 def explain_experiment(
@@ -40,7 +44,6 @@ def explain_experiment(
     It is 3 if there is no preventable share. Raises RequestError and RecordingError.
     """
     from whylate.causes.answer import explain_recording
-    from whylate.predict.store import keep_forecasts, read_forecasts
     from whylate.predict.terminal import print_outcomes
     from whylate.study.carry_out import run_study
     from whylate.study.experiment.forecasts import experiment_outcomes, predict_experiment
@@ -72,16 +75,19 @@ def explain_experiment(
     place = output or Path("experiments") / path_part(f"{directory.resolve().name}-{what}")
     interrupt = Interrupt()
     predicted = predict_experiment(recording, what, asked.targets)
+    unkept: list[Forecast] = []
     with StudyJournal(place, asked.plan) as journal, StudyView(asked.plan) as view:
         if not journal.done:
-            keep_forecasts(directory, predicted)
+            unkept = keep_or_warn(directory, predicted)
         studied = run_study(journal, asked.plan, open_for, view, interrupt.wanted)
         done = journal.done
     result = judge_experiment(
         place, asked, done, located_share(answer.population, asked.targets), recording.manifest
     )
     changes = {forecast.change for forecast in predicted}
-    about = [forecast for forecast in read_forecasts(directory) if forecast.change in changes]
+    about = [
+        forecast for forecast in known_forecasts(directory, unkept) if forecast.change in changes
+    ]
     outcomes = experiment_outcomes(place, asked.plan, done, about)
     if as_json:
         content = {"directory": str(place), **msgspec.structs.asdict(result)}
@@ -93,6 +99,32 @@ def explain_experiment(
         print_outcomes(outcomes, console)
     print_lost(studied.lost)
     return 0 if result.preventable is not None else 3
+
+
+def keep_or_warn(directory: Path, forecasts: Sequence[Forecast]) -> list[Forecast]:
+    """Keep forecasts in a recording; return those that it cannot keep, after a warning.
+
+    An experiment does without: it may be of a recording that only others can write.
+    """
+    from whylate.predict.store import keep_forecasts
+
+    try:
+        keep_forecasts(directory, forecasts)
+    except RecordingError as error:
+        print_message(f"{error}: the forecast of the experiment is not kept")
+        return list(forecasts)
+    return []
+
+
+def known_forecasts(directory: Path, unkept: Sequence[Forecast]) -> list[Forecast]:
+    """Return the forecasts of a recording that can be read, and those that it could not keep."""
+    from whylate.predict.store import read_forecasts
+
+    try:
+        return [*read_forecasts(directory), *unkept]
+    except RecordingError as error:
+        print_message(f"{error}: earlier forecasts are not shown")
+        return list(unkept)
 
 
 def _parse_cause(name: str | None) -> Cause | None:

@@ -12,7 +12,12 @@ from whylate.cli.predict.options import show_answer
 from whylate.cli.print_json import json_option
 from whylate.run.workloads.sweeps import parse_count
 
-_CHUNKS = CommaList("numbers", parse_count, "16,128")
+
+def _parse_chunk(text: str) -> int | None:
+    return parse_count(text) or None
+
+
+_CHUNKS = CommaList("numbers", _parse_chunk, "16,128, from 1 item on")
 
 
 @click.command(name="chunk")
@@ -22,7 +27,7 @@ _CHUNKS = CommaList("numbers", parse_count, "16,128")
 @click.option("--chunk", "chunks", type=_CHUNKS, required=True, metavar="N,…",
               help="Items between two times that the lock is let go.")  # fmt: skip
 @click.option("--period", "period_ns", type=DURATION, metavar="TIME",
-              help="Time between two who come: chunks that are held longer do not fit.",
+              help="Time between two arrivals; chunks that hold the lock longer are not fitted.",
               )  # fmt: skip
 @json_option
 def command(
@@ -37,6 +42,8 @@ def command(
     """
     from whylate.predict.chunk import predict_chunks, read_calibration
 
+    if max(chunks) > items:
+        raise click.UsageError(f"--chunk {max(chunks)} is more than all --items: {items}")
     calibration = read_calibration(table, items)
     answer = predict_chunks(calibration, chunks, period_ns)
     status = show_answer(answer, None, as_json=as_json)

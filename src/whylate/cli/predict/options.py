@@ -10,11 +10,14 @@ import click
 
 from whylate.cli.messages import refuse_imported
 from whylate.cli.print_json import json_option, print_document
+from whylate.recording.errors import RecordingError
 from whylate.recording.reader import Recording, open_recording
 from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
-    from whylate.predict.forecast import Answer
+    from collections.abc import Sequence
+
+    from whylate.predict.forecast import Answer, Forecast
 
 #: Of verbs that make forecasts.
 keep_option = click.option("--no-keep", is_flag=True,
@@ -34,20 +37,32 @@ def open_benchmark(directory: Path) -> Recording:
 
 
 def show_answer(answer: Answer, keep_in: Path | None, *, as_json: bool) -> int:
-    """Keep forecasts, print them, and return the exit status; raises DiskError.
+    """Print forecasts, keep them, and return the exit status; raises RecordingError, DiskError.
 
     keep_in: the directory of the recording; None: they are not kept.
     """
-    from whylate.predict.store import keep_forecasts
     from whylate.predict.terminal import answer_lines
 
-    kept = keep_forecasts(keep_in, answer.forecasts) if keep_in and answer.forecasts else None
     if as_json:
         print_document("forecasts", answer)
     else:
         console = plain_console()
         for line in answer_lines(answer):
             console.print(line)
-        if kept is not None:
-            console.print(f"kept  {kept}", soft_wrap=True)
+    if keep_in is not None and answer.forecasts:
+        kept = keep_printed(keep_in, answer.forecasts)
+        if not as_json:
+            plain_console().print(f"kept  {kept}", soft_wrap=True)
     return 0 if answer.forecasts else 3
+
+
+def keep_printed(directory: Path, forecasts: Sequence[Forecast]) -> Path:
+    """Keep forecasts that were printed; raises RecordingError, DiskError with what to do."""
+    from whylate.predict.store import keep_forecasts
+
+    try:
+        return keep_forecasts(directory, forecasts)
+    except RecordingError as error:
+        raise type(error)(
+            f"{error}. The forecasts are not kept: --no-keep prints them alone"
+        ) from None

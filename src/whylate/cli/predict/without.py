@@ -12,7 +12,7 @@ from rich.text import Text
 
 from whylate.cli.messages import refuse_imported
 from whylate.cli.parameter_types import DURATION
-from whylate.cli.predict.options import keep_option
+from whylate.cli.predict.options import keep_option, keep_printed
 from whylate.cli.print_json import json_option, print_document
 from whylate.quantities import format_count, format_percent, format_short_ns
 from whylate.recording.reader import open_recording
@@ -51,7 +51,6 @@ def command(
     """
     from whylate.causes.counterfactual import UnknownCauseError
     from whylate.predict.removal import removal_forecasts
-    from whylate.predict.store import keep_forecasts
     from whylate.predict.without import predict_without
 
     refuse_imported([directory], "what ran while an activation was late: whylate measure records it"
@@ -61,12 +60,12 @@ def command(
         forecast = predict_without(recording, causes, speed, above_ns or 0)
     except UnknownCauseError as error:
         raise click.UsageError(plain(str(error), 2000)) from None
-    if not no_keep:
-        keep_forecasts(directory, removal_forecasts(recording, forecast))
     if as_json:
         print_document("without", forecast)
     else:
         print_forecast(forecast, plain_console())
+    if not no_keep:
+        keep_printed(directory, removal_forecasts(recording, forecast))
 
 
 def print_forecast(forecast: Without, console: Console) -> None:
