@@ -64,8 +64,11 @@ def read_calibration(path: Path, items: int) -> Calibration:
         raise RecordingError(f"{path} is no table of chunks: {error}") from None
     try:
         rows = _read_rows(path, csv.DictReader(io.StringIO(text)), items)
-    except csv.Error as error:
-        raise RecordingError(f"{path} is no table of chunks: {error}") from None
+    except csv.Error:
+        raise RecordingError(
+            f"{path} is no table of chunks: a CSV has lines that end with a line feed, and short "
+            "fields"
+        ) from None
     if not rows:
         raise RecordingError(f"{path} has no rows")
     ordered = [rows[chunk] for chunk in sorted(rows)]
