@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -13,7 +17,9 @@ from whylate.predict.score import forecasts_beside, match_forecasts, score_forec
 from whylate.predict.shared_device import SHARED, predict_shared_device
 from whylate.predict.store import keep_forecasts
 from whylate.recording.errors import RecordingError
+from whylate.recording.moments import now_text
 from whylate.recording.reader import Recording
+from whylate.run import record
 from whylate.stats.scaling.coherence import coherent_shared_throughput, coherent_throughput
 from whylate.study.model import FinishedRun
 from whylate.study.results.forecasts import study_outcomes
@@ -80,6 +86,32 @@ def test_shared_readings_are_scored_by_what_was_shared(tmp_path: Path) -> None:
     measured = {out.forecast.change: out.measured for out in score.outcomes}
     assert measured == pytest.approx({"": network(16), SHARED: shared}, rel=1e-3)
     assert (score.waiting, score.held) == (0, 2)
+
+
+def test_a_run_in_the_second_of_its_forecast_counts(
+    tmp_path: Path, forecasts: list[Forecast]
+) -> None:
+    moments = []
+    for _ in range(3):
+        moments.append(now_text())
+        time.sleep(0.002)
+    made, begun, later = moments
+    run = record_clock(tmp_path / "second", {12: network(12)}, created=begun)
+    both = [replace(forecasts[0], created=created) for created in (made, later)]
+    (outcome,) = match_forecasts(both, [run])
+    assert outcome.forecast.created == made
+
+
+def test_a_run_has_milliseconds_as_forecasts_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "facts", lambda *_: [])
+    board: Any = SimpleNamespace(version="1", arch="x", sha256="", clock_resolution_ns=1,
+                                 clock_read_ns=1)  # fmt: skip
+    plan: Any = None
+    before = datetime.now(UTC)
+    opened = record.opening("b", board, plan, board, board, board)
+    begun = datetime.fromisoformat(opened.created)
+    assert -0.002 < (begun - before).total_seconds() < 60
+    assert len(opened.created) == len("2026-01-01T00:00:00.000+00:00")
 
 
 def test_another_board_does_not_count(folder: Path) -> None:

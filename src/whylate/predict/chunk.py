@@ -12,8 +12,8 @@ from pathlib import Path
 from whylate import __version__
 from whylate.files import read_bounded
 from whylate.predict.forecast import Answer, Check, Forecast, NoModel
-from whylate.predict.origin import now_text
 from whylate.recording.errors import RecordingError
+from whylate.recording.moments import now_text
 from whylate.stats.scaling.chunks import fit_chunk_cost, fit_chunk_latency, locate_knee
 from whylate.stats.scaling.law import LawFit
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 
 from whylate import __version__
 from whylate.predict.forecast import Forecast, Prediction
 from whylate.predict.sweep import Sweep
+from whylate.recording.moments import now_text
 from whylate.recording.reader import Recording
 
 
@@ -42,11 +42,6 @@ def sweep_forecast(
         fitted_to=list(sweep.counts),
         parameters=parameters,
     )
-
-
-def now_text() -> str:
-    """Return the time of day as recordings have it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def far_text(most: int, axis: str, at: int) -> list[str]:

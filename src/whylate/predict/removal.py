@@ -6,9 +6,9 @@ import math
 
 from whylate import __version__
 from whylate.predict.forecast import Forecast
-from whylate.predict.origin import now_text
 from whylate.predict.without import QUANTILES, PredictedQuantile, Without
 from whylate.predict.workloads.wakeup import condition_of, plan_without
+from whylate.recording.moments import now_text
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording
 from whylate.stats.run.ordered import merge_ordered, sort_series

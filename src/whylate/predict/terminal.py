@@ -175,8 +175,8 @@ def score_lines(score: Score) -> Iterator[Table | Text]:
             "intervals 95 % should."
         )
     yield Text(
-        f"{format_count(score.made)} forecasts, of which {format_count(score.waiting)} wait for a "
-        "measurement that was made later on the same board."
+        f"{format_count(score.made)} forecasts; {format_count(score.waiting)} have no later "
+        "measurement on the same board."
     )
     for path, reason in list(score.unread.items())[:5]:
         yield Text(f"not read  {plain(path, 200)}: {plain(reason, 300)}", style="yellow")

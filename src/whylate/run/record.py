@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from whylate import __version__
@@ -13,6 +12,7 @@ from whylate.boards.facts.snapshot import ProbeFacts, Snapshot
 from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Client, ProbeRefusedError
 from whylate.recording.manifest import SCHEMA_VERSION, Change, Problem, State
+from whylate.recording.moments import now_text
 from whylate.recording.plan import RunPlan
 from whylate.recording.store.journal import Closing, JournalWriter, Opening
 from whylate.run.errors import RequestError
@@ -90,7 +90,7 @@ def opening(
     """Return what the journal records before the run."""
     return Opening(
         schema_version=SCHEMA_VERSION,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now_text(),
         whylate=__version__,
         board=board,
         clock="CLOCK_MONOTONIC",

@@ -1,0 +1,14 @@
+"""When recordings and forecasts are made, as their files have it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def now_text() -> str:
+    """Return the time of day in UTC, in ISO 8601.
+
+    It has milliseconds, so that a run that begins in the second of its forecast is known to come
+    after it.
+    """
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
