@@ -12,9 +12,10 @@ from swept_recordings import record_clock, record_forms, record_switch
 from whylate.predict.forecast import Forecast
 from whylate.predict.laws import fit_scaling
 from whylate.predict.scaling import predict_scaling
-from whylate.predict.shared_device import SHARED, predict_shared_device
+from whylate.predict.shared_device import predict_shared_device
 from whylate.predict.store import NAME, keep_forecasts, read_forecasts
 from whylate.predict.workloads import read_sweeps
+from whylate.predict.workloads.clock import SHARED
 from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.workloads.clock import ClockPoint
 from whylate.stats.scaling.coherence import coherent_shared_throughput, coherent_throughput

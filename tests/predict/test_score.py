@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from swept_recordings import record_clock, record_forms
 from whylate.predict.forecast import Forecast
 from whylate.predict.score import forecasts_beside, match_forecasts, score_forecasts
-from whylate.predict.shared_device import SHARED, predict_shared_device
+from whylate.predict.shared_device import predict_shared_device
 from whylate.predict.store import keep_forecasts
+from whylate.predict.workloads.clock import SHARED
 from whylate.recording.errors import RecordingError
 from whylate.recording.moments import now_text
 from whylate.recording.reader import Recording
@@ -72,8 +73,8 @@ def test_what_was_measured_before_the_forecast_does_not_count(folder: Path, crea
 
 
 def test_shared_readings_are_scored_by_what_was_shared(tmp_path: Path) -> None:
-    direct = {"direct": {n: network(n) for n in COUNTS}}
-    first = record_forms(tmp_path / "first", direct, created=BEFORE)
+    direct = {n: network(n) for n in COUNTS}
+    first = record_forms(tmp_path / "first", {"direct": direct}, created=BEFORE)
     made = predict_shared_device(first, (16,)).forecasts
     keep_forecasts(first.directory, [replace(forecast, created=MADE) for forecast in made])
     shared = coherent_shared_throughput(16, 6.0, 1.0, 0.01)

@@ -198,7 +198,7 @@ def _forecast(calibration: Calibration, quantity: str, fit: LawFit, chunk: int) 
             f"{quantity.removesuffix('_ns')} = floor + share × chunk × cost of an item; who comes "
             f"at any moment of the work gives a share of {_SHARE[quantity]}"
         )
-        supposes = [law, "a chunk is held no longer than the time between two who come"]
+        supposes = [law, "a chunk is held no longer than the time between two arrivals"]
     return Forecast(
         created=now_text(),
         whylate=__version__,
