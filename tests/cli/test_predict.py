@@ -77,6 +77,7 @@ def test_a_new_run_shows_what_was_predicted_of_it(tmp_path: Path) -> None:
     score = run("--score", tmp_path)
     assert score.exit_code == 0
     assert "1 of 1 intervals held, 100 %" in score.output
+    assert "2 forecasts; 1 have no later measurement on the same board." in score.output
 
 
 def test_forecasts_that_cannot_be_kept_are_printed_and_the_reason_says_what_to_do(
