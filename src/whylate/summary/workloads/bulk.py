@@ -168,7 +168,7 @@ def _costs(points: Sequence[PointFigures]) -> Iterator[str]:
         )
         yield (
             f"Costs: a line {line:.3g} ns, letting go of the lock {gap:.3g} ns; without work a "
-            f"signal takes {floor:.4g} ns."
+            f"signal takes {format_short_ns(round(floor))}."
         )
 
 
@@ -181,12 +181,15 @@ def bulk_findings(points: Sequence[PointFigures]) -> Iterator[Finding]:
     best = min(cheap, key=lambda point: point.figures["p50_ns"].value)
     largest = max(swept, key=lambda point: point.figures["p50_ns"].value)
     delay = best.figures["p50_ns"].value
-    yield Finding(
-        "knee",
-        f"{best.name} have the least median delay at no more than {MOST_COST:.0%} longer work: "
-        f"{format_short_ns(round(delay))}, and {largest.name} "
-        f"{format_short_ns(round(largest.figures['p50_ns'].value))}",
-    )
+    longest = format_short_ns(round(largest.figures["p50_ns"].value))
+    if best is largest:
+        text = f"no chunks delay less than {best.name}, {longest}, with work at most"
+    else:
+        text = (
+            f"{best.name} have the least median delay, {format_short_ns(round(delay))} where "
+            f"{largest.name} has {longest}, of all with work at most"
+        )
+    yield Finding("knee", f"{text} {MOST_COST:.0%} longer")
     tuned = next((point for point in points if isinstance(point.point, BulkPoint)
                   and not point.point.chunk), None)  # fmt: skip
     if tuned is not None:
