@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.cli.parameter_types import CommaList
-from whylate.cli.print_json import json_option, print_document
+from whylate.cli.predict.options import print_answer
+from whylate.cli.print_json import json_option
 from whylate.cli.trace_files import open_trace
 from whylate.quantities import format_count, format_percent
-from whylate.report.plain_console import plain_console
 from whylate.stats.id_policies import MOST_IDS, POLICIES
 from whylate.text import is_number, plain
 
@@ -55,12 +55,7 @@ def command(file: str, ids: tuple[int, ...], policies: tuple[str, ...], as_json:
     with open_trace(file, "name the file of the trace in it") as stream:
         spaces = read_address_spaces(stream, "the standard input" if file == "-" else file)
     answer = predict_flushes(file, spaces, ids, policies)  # type: ignore[arg-type]
-    if as_json:
-        print_document("address-ids", answer)
-    else:
-        console = plain_console()
-        for line in _lines(answer):
-            console.print(line)
+    print_answer("address-ids", answer, _lines(answer), as_json=as_json)
     sys.exit(0 if answer.policies else 3)
 
 

@@ -15,7 +15,9 @@ from whylate.recording.reader import Recording, open_recording
 from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import RenderableType
 
     from whylate.predict.forecast import Answer, Forecast
 
@@ -43,17 +45,24 @@ def show_answer(answer: Answer, keep_in: Path | None, *, as_json: bool) -> int:
     """
     from whylate.predict.terminal import answer_lines
 
-    if as_json:
-        print_document("forecasts", answer)
-    else:
-        console = plain_console()
-        for line in answer_lines(answer):
-            console.print(line)
+    print_answer("forecasts", answer, answer_lines(answer), as_json=as_json)
     if keep_in is not None and answer.forecasts:
         kept = keep_printed(keep_in, answer.forecasts)
         if not as_json:
             plain_console().print(f"kept  {kept}", soft_wrap=True)
     return 0 if answer.forecasts else 3
+
+
+def print_answer(
+    kind: str, answer: object, lines: Iterable[RenderableType], *, as_json: bool
+) -> None:
+    """Print an answer as a JSON document of this kind, or its lines for people."""
+    if as_json:
+        print_document(kind, answer)
+        return
+    console = plain_console()
+    for line in lines:
+        console.print(line)
 
 
 def keep_printed(directory: Path, forecasts: Sequence[Forecast]) -> Path:

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.cli.parameter_types import DURATION, PREDICTED
-from whylate.cli.print_json import json_option, print_document
+from whylate.cli.predict.options import print_answer
+from whylate.cli.print_json import json_option
 from whylate.cli.trace_files import open_trace
 from whylate.quantities import format_count, format_number, format_percent
-from whylate.report.plain_console import plain_console
 from whylate.text import plain
 
 if TYPE_CHECKING:
@@ -52,12 +52,7 @@ def command(
         name = "the standard input" if file == "-" else file
         samples = read_cpu_samples(stream, name, function, comm)
     answer = predict_readers(file, function, samples, cpus, service_ns)
-    if as_json:
-        print_document("readers", answer)
-    else:
-        console = plain_console()
-        for line in _lines(answer):
-            console.print(line)
+    print_answer("readers", answer, _lines(answer), as_json=as_json)
     is_there = bool(answer.paths) and (not cpus or bool(answer.predicted))
     sys.exit(0 if is_there else 3)
 
