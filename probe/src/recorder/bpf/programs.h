@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 8aa838d82a8ac835683489b954d9438b823b1684bdeeceb94fc7ad4bbd97c635 */
+/* sources: sha256 e172773ec325bffc99fd8666b186fe256ac04729db47a72bd6c64c0173af6793 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
