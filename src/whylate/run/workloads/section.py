@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import msgspec
 
 from whylate.recording.bounds import Small
-from whylate.recording.plan import RunPlan
+from whylate.recording.plan import RunPlan, Setting
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import (
@@ -24,6 +24,7 @@ from whylate.recording.workloads.section import (
     UserCode,
 )
 from whylate.run.errors import RequestError
+from whylate.run.knobs.files import threads_setting
 from whylate.run.workloads.app import check_comm, check_pid
 from whylate.run.workloads.counters import check_counters, resolve_counters
 from whylate.run.workloads.rules import ActivationRules
@@ -122,6 +123,16 @@ class SectionRules(ActivationRules):
         counters = resolve_counters(workload.counters, model)
         resolved: Section = msgspec.structs.replace(workload, counters=counters)
         return resolved
+
+    def setting(self, workload: Section, knob: str, value: str) -> Setting | None:
+        """Return the priority of the threads whose executions are timed; raises RequestError."""
+        if knob != "priority":
+            return None
+        if workload.comm is None:
+            raise RequestError(
+                "knob priority: the section is of threads of any name: write priority:NAME = N"
+            )
+        return threads_setting(workload.comm, value)
 
     def repeat(self, workload: Section, duration_ns: int, recorder: RecorderPlan) -> Section:
         """Return the section with a recorder whose windows the probe chooses."""
