@@ -127,22 +127,3 @@ void kallsyms_each(void (*take)(void *context, const char *name, uint64_t addres
 			take(context, line.name, line.start);
 	fclose(file);
 }
-
-unsigned kallsyms_find(const char *name, uint64_t *address)
-{
-	FILE *file = fopen("/proc/kallsyms", "re");
-	unsigned count = 0;
-	struct line line;
-
-	if (!file)
-		return 0;
-	while (next_line(file, &line)) {
-		if (!line.start || strcmp(line.name, name) != 0 ||
-		    (count && line.start == *address))
-			continue;
-		*address = line.start;
-		count++;
-	}
-	fclose(file);
-	return count;
-}

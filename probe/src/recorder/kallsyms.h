@@ -24,8 +24,4 @@ bool kallsyms_resolve(struct symbol *symbols, size_t count);
 /* kallsyms_each - give each symbol of the kernel itself whose address is shown */
 void kallsyms_each(void (*take)(void *context, const char *name, uint64_t address), void *context);
 
-/* kallsyms_find - find the address of a function of the kernel's or a module's; returns how many
- * have that name, 0 also where the kernel hides where its symbols are */
-unsigned kallsyms_find(const char *name, uint64_t *address);
-
 #endif

@@ -11,9 +11,9 @@
 #include "bpf/kernel_btf.h"
 #include "bpf/kprobe.h"
 #include "bpf/multi.h"
+#include "bpf/symbol.h"
 #include "section/bpf/programs.h"
 #include "failure.h"
-#include "recorder/kallsyms.h"
 
 #define LOG_SIZE (16u << 10)
 /* The kernel's own names have 511 bytes at the most. */
@@ -106,7 +106,7 @@ static int find_multi(struct section *section, struct bpf_multi *multi, char *te
 		return fail(text, error, "no BTF of this kernel: %s", strerror(error));
 	if (!multi->is_there)
 		return fail(text, EOPNOTSUPP, "this kernel has none (CONFIG_FPROBE, Linux 5.18)");
-	count = kallsyms_find(section->plan.begin, &section->address);
+	count = symbol_find(section->plan.begin, &section->address);
 	if (count > 1)
 		return fail(text, EADDRNOTAVAIL, "several functions have that name");
 	section->address_times = multi->has_pool ? 1 + RETURNS_WATCHED / (2 * cpus) : 1;
