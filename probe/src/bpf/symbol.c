@@ -21,7 +21,8 @@ unsigned symbol_find(const char *name, uint64_t *address)
 		unsigned long long at;
 
 		if (!strstr(line, name) || sscanf(line, "%llx %c %s", &at, &type, symbol) != 3 ||
-		    !at || strcmp(symbol, name) != 0 || (count && at == *address))
+		    !at || !strchr("tTwW", type) || strcmp(symbol, name) != 0 ||
+		    (count && at == *address))
 			continue;
 		*address = at;
 		count++;

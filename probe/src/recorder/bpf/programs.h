@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 e172773ec325bffc99fd8666b186fe256ac04729db47a72bd6c64c0173af6793 */
+/* sources: sha256 a7e6f9ab767f7ee3d513e1909296626634eb528eecea0d13f3ec752ad6c14bae */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 7d4c63a8a22e652c671f7eb52938b8f8ccb88d6e142cdaa525ff0baff57fc1f0 */
+/* sources: sha256 c7b679ab9dde787f67d02c023eb90547dd294745dee4281ac7915bf0c12c3d18 */
 /* clang-format off */
 #ifndef WHYLATE_SAMPLED_BPF_PROGRAMS_H
 #define WHYLATE_SAMPLED_BPF_PROGRAMS_H

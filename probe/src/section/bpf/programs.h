@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 c3d502291ec13e23115b60953cb7ae6f09419f4b67f7abd079fea1d7eadb0041 */
+/* sources: sha256 8023d503bda7bd387cc921511b20a418338466d5a6774390d5e4070cf3cfeb96 */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H

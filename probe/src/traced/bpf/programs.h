@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 4a2841eb86fac16fafc217dca9df37fa8f8f22bfa087c5adbef14037067fcd77 */
+/* sources: sha256 4d63e96719768816a4c11dd06acbb2638e98f841a111d7a9501f77a3734152ff */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H
