@@ -7,12 +7,15 @@
  */
 #include <stdio.h>
 
-#include "guardian/settings.c"
+#include "failure.h"
+#include "guardian/priorities.h"
 
 int main(int argc, char **argv)
 {
 	static struct settings settings;
-	char path[SETTING_PATH], text[FAILURE_TEXT] = "", line[8];
+	static struct priorities priorities;
+	char text[FAILURE_TEXT] = "", line[8];
+	int error;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc != 3) {
@@ -20,11 +23,13 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	settings_open(&settings);
-	snprintf(path, sizeof(path), "priority:%s", argv[1]);
-	printf("%d %s\n", settings_apply(&settings, path, argv[2], text), text);
+	error = priorities_apply(&priorities, &settings, argv[1], argv[2], text);
+	printf("%d %s\n", error, text);
 	if (!fgets(line, sizeof(line), stdin))
 		return 0;
 	text[0] = '\0';
-	printf("%d %s\n", settings_restore(&settings, text), text);
+	error = priorities_check(&priorities, text);
+	error = settings_restore(&settings, text) || error;
+	printf("%d %s\n", error, text);
 	return 0;
 }

@@ -23,7 +23,8 @@ Start = Callable[[], int]
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    sources = ["guardian/threads.c", "failure.c", "small_file.c"]
+    sources = [f"guardian/{name}.c" for name in ("priorities", "settings", "threads")]
+    sources += ["failure.c", "small_file.c"]
     return compile_c("cc", "thread_priorities", sources, tmp_path_factory.mktemp("threads"), [])
 
 

@@ -152,8 +152,7 @@ static bool put_back(const struct setting *setting)
 	return write_setting(setting->path, setting->value) == 0 && reads(setting);
 }
 
-/* apply - as settings_apply, of a file or of a thread */
-static int apply(struct settings *settings, const char *path, const char *value, char *text)
+int settings_apply(struct settings *settings, const char *path, const char *value, char *text)
 {
 	struct setting *undo = &settings->undo[settings->count];
 	char now[SETTING_VALUE];
@@ -188,70 +187,6 @@ static int apply(struct settings *settings, const char *path, const char *value,
 			drop_last(settings);
 	}
 	return error;
-}
-
-/* raise_thread - give a thread a value; one that has ended needs none. Returns 0, or an errno with
- * the text. */
-static int raise_thread(struct settings *settings, const char *name, const char *path,
-			const char *value, char *text)
-{
-	char now[THREAD_ROOM];
-	const char *reason;
-	int error = thread_read(path, now);
-
-	if (error)
-		return error == ESRCH ? 0 : fail(text, error, "%s: %s", path, strerror(error));
-	reason = threads_refuse(now, value);
-	if (reason)
-		return fail(text, EINVAL, "the priority of %.40s (%s) is not raised: %s", name,
-			    path, reason);
-	error = apply(settings, path, value, text);
-	return error == ESRCH ? 0 : error;
-}
-
-/* raise_threads - give all threads of a name a priority; returns 0, or an errno with the text, and
- * then they have what they had */
-static int raise_threads(struct settings *settings, const char *path, const char *priority,
-			 char *text)
-{
-	const char *name = threads_name(path);
-	size_t before = settings->count;
-	char value[THREAD_ROOM], reason[FAILURE_TEXT];
-	struct threads threads;
-	int error = threads_value(priority, value);
-
-	if (error)
-		return fail(text, error, "\"%.20s\" is no priority: 1 to 99", priority);
-	if (settings->thread_names == MAX_THREAD_NAMES)
-		return fail(text, E2BIG, "threads of more than %d names", MAX_THREAD_NAMES);
-	error = threads_find(name, &threads);
-	if (error)
-		fail(text, error, "threads cannot be listed: %s", strerror(error));
-	else if (!threads.count)
-		error = fail(text, ESRCH, "no thread is named %.40s", name);
-	for (size_t i = 0; i < threads.count && !error; i++)
-		error = raise_thread(settings, name, threads.paths[i], value, text);
-	threads_close(&threads);
-	while (error && settings->count > before &&
-	       !settings_undo_last(settings, settings->undo[settings->count - 1].path, reason))
-		continue;
-	if (!error) {
-		struct setting_threads *raised = &settings->threads[settings->thread_names++];
-
-		snprintf(raised->path, sizeof(raised->path), "%s", path);
-		snprintf(raised->value, sizeof(raised->value), "%s", value);
-	}
-	return error;
-}
-
-int settings_apply(struct settings *settings, const char *path, const char *value, char *text)
-{
-	if (threads_name(path))
-		return raise_threads(settings, path, value, text);
-	/* A thread by its number is the log's alone. */
-	if (is_thread(path))
-		return fail(text, EINVAL, "%s: name threads by priority:NAME", path);
-	return apply(settings, path, value, text);
 }
 
 static int fail_put_back(const struct setting *setting, char *text)
@@ -303,43 +238,11 @@ static int check_applied(const struct settings *settings, char *text)
 	return 0;
 }
 
-/* check_threads - whether all threads of these names that last have the priority they were given:
- * some may have begun since; text says of how many this is not so */
-static int check_threads(const struct settings *settings, char *text)
-{
-	for (size_t i = 0; i < settings->thread_names; i++) {
-		const struct setting_threads *raised = &settings->threads[i];
-		const char *name = threads_name(raised->path);
-		size_t others = 0, all;
-		struct threads threads;
-		char now[THREAD_ROOM];
-
-		if (threads_find(name, &threads))
-			continue;
-		all = threads.count;
-		for (size_t at = 0; at < all; at++)
-			others += !thread_read(threads.paths[at], now) &&
-				  strcmp(now, raised->value) != 0 &&
-				  thread_lasts(threads.paths[at]);
-		threads_close(&threads);
-		if (others)
-			return fail(text, EIO,
-				    "%zu of %zu threads named %.40s do not have the priority that "
-				    "they were given: they began later, or something else sets it",
-				    others, all, name);
-	}
-	return 0;
-}
-
 int settings_restore(struct settings *settings, char *text)
 {
 	/* Before any is put back: one may change what another reads. */
 	int error = check_applied(settings, text);
 	bool failed = false;
-
-	if (!error)
-		error = check_threads(settings, text);
-	settings->thread_names = 0;
 
 	while (settings->count > 0) {
 		const struct setting *undo = &settings->undo[--settings->count];

@@ -20,20 +20,10 @@ struct setting {
 	char value[SETTING_VALUE]; /* what it was before */
 };
 
-/* Threads of a name that were given a priority. */
-struct setting_threads {
-	char path[SETTING_PATH]; /* "priority:NAME" */
-	char value[SETTING_VALUE];
-};
-
-#define MAX_THREAD_NAMES 4
-
 struct settings {
 	struct setting undo[MAX_SETTINGS];
 	char applied[MAX_SETTINGS][SETTING_VALUE]; /* what each was set to; not in the log */
 	size_t count;
-	struct setting_threads threads[MAX_THREAD_NAMES];
-	size_t thread_names;
 	int log_fd; /* -1 without a log on disk */
 	char log_path[64];
 };
@@ -44,9 +34,8 @@ void settings_open(struct settings *settings);
 /* settings_recover - put back what logs without an owner hold; returns how many settings */
 size_t settings_recover(void);
 
-/* settings_apply - note a file's value, write the new one, read it back; path: a file, or
- * "priority:NAME" for all threads of a name, whose value is a priority of SCHED_FIFO.
- * Returns 0, or an errno with one line in text; then the file is as it was. */
+/* settings_apply - note a file's value, write the new one, read it back; a thread is a setting as
+ * well (threads.h). Returns 0, or an errno with one line in text; then it is as it was. */
 int settings_apply(struct settings *settings, const char *path, const char *value, char *text);
 
 /* settings_undo_last - put back the setting that was changed last, which is that of path.
