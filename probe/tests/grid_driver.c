@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampled/rings.h"
+#include "sampled/perf_rings.h"
 
 int main(int argc, char **argv)
 {

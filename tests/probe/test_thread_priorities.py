@@ -70,13 +70,17 @@ class Run:
         self._process.stdin.write("\n")
         self._process.stdin.close()
         line = self._line()
-        self._process.wait()
+        self._close()
         return line
 
     def kill(self) -> None:
         """Kill it."""
         self._process.kill()
-        self._process.wait()
+        self._close()
+
+    def _close(self) -> None:
+        with self._process:
+            pass
 
     def _line(self) -> str:
         assert self._process.stdout is not None
@@ -130,7 +134,9 @@ def test_a_thread_that_began_later_or_was_changed_is_reported(driver: Path, star
     ("30", "no thread is named"),
 ])  # fmt: skip
 def test_what_cannot_be_given_is_refused(driver: Path, priority: str, reason: str) -> None:
-    assert reason in Run(driver, priority).applied
+    run = Run(driver, priority)
+    run.kill()
+    assert reason in run.applied
 
 
 def test_a_priority_is_not_lowered_and_all_are_as_they_were(driver: Path, start: Start) -> None:

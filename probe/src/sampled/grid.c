@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <stdlib.h>
 
-#include "rings.h"
+#include "perf_rings.h"
 
 /* The part of a period in which most samples come. */
 #define NEAR_PART 8u

@@ -126,7 +126,7 @@ static int open_event(struct sampled *sampled, size_t place)
 	long fd;
 
 	if (sampled->has_rings)
-		return rings_event(&sampled->rings, place, cpu, sampled->plan.period_ns);
+		return perf_rings_event(&sampled->rings, place, cpu, sampled->plan.period_ns);
 	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -1;
@@ -183,8 +183,8 @@ static int open_rings(struct sampled *sampled, char *text)
 		return fail(text, ENOMEM, "no memory for samples");
 	}
 	sampled->has_rings = true;
-	error =
-	    rings_open(&sampled->rings, plan->cpus.count, plan->period_ns, SAMPLED_MACHINE, reason);
+	error = perf_rings_open(&sampled->rings, plan->cpus.count, plan->period_ns, SAMPLED_MACHINE,
+				reason);
 	return error ? fail(text, error, "%.300s; and without it: %.150s", why, reason) : 0;
 }
 
@@ -355,7 +355,7 @@ int sampled_start(struct sampled *sampled, char *text)
 		cpu->purpose = SAMPLED_CALIBRATE;
 	}
 	if (sampled->has_rings)
-		rings_restart(&sampled->rings);
+		perf_rings_restart(&sampled->rings);
 	enable(sampled, true);
 	work_everywhere(sampled, TRY_PERIODS * sampled->plan.period_ns);
 	for (size_t i = 0; i < count; i++) {
@@ -374,7 +374,7 @@ bool sampled_next(struct sampled *sampled, size_t place, struct sampled_row *row
 	const struct sampled_row *at = &cpu->rows[cpu->read % SAMPLED_ROWS];
 
 	if (sampled->has_rings && at->number != cpu->read + 1)
-		rings_gather(&sampled->rings, place, cpu);
+		perf_rings_gather(&sampled->rings, place, cpu);
 	if (__atomic_load_n(&at->number, __ATOMIC_ACQUIRE) != cpu->read + 1)
 		return false;
 	*row = *at;
@@ -394,7 +394,7 @@ void sampled_close(struct sampled *sampled)
 		if (sampled->events[i] >= 0)
 			close(sampled->events[i]);
 	if (sampled->has_rings)
-		rings_close(&sampled->rings);
+		perf_rings_close(&sampled->rings);
 	if (sampled->memory)
 		munmap(sampled->memory, sampled->size);
 	for (size_t i = 0; i < PLACES_MOST; i++)

@@ -5,7 +5,7 @@
  * The kernel sets the timer of a perf event for the points of a grid in time. While interrupts are
  * disabled its interrupt waits: the sample comes as they are enabled, and the points between have
  * none. A BPF program keeps the samples that tell anything, or where there is none the probe does
- * that: rings.h. The idle thread is not sampled.
+ * that: perf_rings.h. The idle thread is not sampled.
  */
 #ifndef WHYLATE_SAMPLED_H
 #define WHYLATE_SAMPLED_H
@@ -16,7 +16,7 @@
 
 #include "bpf/program.h"
 #include "sampled/bpf/layout.h"
-#include "sampled/rings.h"
+#include "sampled/perf_rings.h"
 #include "wire/messages.h"
 
 #if defined(__aarch64__)
@@ -51,7 +51,7 @@ struct sampled {
 	int *events; /* by place in the plan's cpus; -1: none */
 	struct sampled_usual *usual;
 	bool has_rings; /* samples are perf's own records */
-	struct rings rings;
+	struct perf_rings rings;
 	void *memory; /* mapped */
 	size_t element;
 	size_t size;

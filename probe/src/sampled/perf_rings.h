@@ -9,8 +9,8 @@
  * earliest counts as in time. While the idle thread has the CPU there are no samples, but the timer
  * goes on: records of switches say until when that was.
  */
-#ifndef WHYLATE_SAMPLED_RINGS_H
-#define WHYLATE_SAMPLED_RINGS_H
+#ifndef WHYLATE_SAMPLED_PERF_RINGS_H
+#define WHYLATE_SAMPLED_PERF_RINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,31 +41,34 @@ bool grid_find(struct grid *grid, uint64_t *times_ns, size_t count);
  * former one, the next: a sample is never taken for later than it is. */
 uint64_t grid_due(const struct grid *grid, uint64_t now_ns);
 
-struct ring {
+struct perf_ring {
 	void *memory; /* mapped: a page of the kernel's, and the records */
 	struct grid grid;
 };
 
-struct rings {
-	struct ring *rings; /* by place */
+struct perf_rings {
+	struct perf_ring *rings; /* by place */
 	size_t count;
 	uint32_t machine;
 	struct kernel_code code;
 	struct looked_at *looked_at; /* code at places, by address */
 };
 
-/* rings_open - make room for CPUs; returns 0, or an errno with the text */
-int rings_open(struct rings *rings, size_t count, uint64_t period_ns, uint32_t machine, char *text);
+/* perf_rings_open - make room for CPUs; returns 0, or an errno with the text */
+int perf_rings_open(struct perf_rings *rings, size_t count, uint64_t period_ns, uint32_t machine,
+		    char *text);
 
-/* rings_event - open the event of a CPU at a place; returns its descriptor, or -1 with errno */
-int rings_event(struct rings *rings, size_t place, uint16_t cpu, uint64_t period_ns);
+/* perf_rings_event - open the event of a CPU at a place; returns its descriptor, or -1 with errno
+ */
+int perf_rings_event(struct perf_rings *rings, size_t place, uint16_t cpu, uint64_t period_ns);
 
-/* rings_restart - forget what came of all CPUs: the events are enabled again, with other grids */
-void rings_restart(struct rings *rings);
+/* perf_rings_restart - forget what came of all CPUs: the events are enabled again, with other grids
+ */
+void perf_rings_restart(struct perf_rings *rings);
 
-/* rings_gather - look at what came of a CPU, and write rows of what tells anything */
-void rings_gather(struct rings *rings, size_t place, struct sampled_cpu *cpu);
+/* perf_rings_gather - look at what came of a CPU, and write rows of what tells anything */
+void perf_rings_gather(struct perf_rings *rings, size_t place, struct sampled_cpu *cpu);
 
-void rings_close(struct rings *rings);
+void perf_rings_close(struct perf_rings *rings);
 
 #endif

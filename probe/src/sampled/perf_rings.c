@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "rings.h"
+#include "perf_rings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,11 +38,12 @@ struct looked_at {
 
 /* ---------------------------------------------------------------- opening */
 
-int rings_open(struct rings *rings, size_t count, uint64_t period_ns, uint32_t machine, char *text)
+int perf_rings_open(struct perf_rings *rings, size_t count, uint64_t period_ns, uint32_t machine,
+		    char *text)
 {
 	int error;
 
-	*rings = (struct rings){.count = count, .machine = machine, .code = {.fd = -1}};
+	*rings = (struct perf_rings){.count = count, .machine = machine, .code = {.fd = -1}};
 	rings->rings = calloc(count, sizeof(*rings->rings));
 	rings->looked_at = calloc(LOOKED_AT, sizeof(*rings->looked_at));
 	if (!rings->rings || !rings->looked_at)
@@ -60,7 +61,7 @@ static size_t page_size(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-int rings_event(struct rings *rings, size_t place, uint16_t cpu, uint64_t period_ns)
+int perf_rings_event(struct perf_rings *rings, size_t place, uint16_t cpu, uint64_t period_ns)
 {
 	struct perf_event_attr attr;
 	void *memory;
@@ -98,7 +99,7 @@ int rings_event(struct rings *rings, size_t place, uint16_t cpu, uint64_t period
 	return (int)fd;
 }
 
-void rings_close(struct rings *rings)
+void perf_rings_close(struct perf_rings *rings)
 {
 	for (size_t i = 0; rings->rings && i < rings->count; i++)
 		if (rings->rings[i].memory)
@@ -106,7 +107,7 @@ void rings_close(struct rings *rings)
 	free(rings->rings);
 	free(rings->looked_at);
 	kernel_code_close(&rings->code);
-	*rings = (struct rings){.code = {.fd = -1}};
+	*rings = (struct perf_rings){.code = {.fd = -1}};
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -120,7 +121,7 @@ static bool may_enable(uint32_t machine, const uint8_t code[SAMPLED_CODE])
 }
 
 /* look_at - what the code before an address shows; NULL: it cannot be read */
-static const struct looked_at *look_at(struct rings *rings, uint64_t address)
+static const struct looked_at *look_at(struct perf_rings *rings, uint64_t address)
 {
 	struct looked_at *looked = &rings->looked_at[address / 4 % LOOKED_AT];
 
@@ -155,7 +156,7 @@ static void read_comm(uint32_t pid, char comm[16])
 }
 
 /* take_sample - write a row of a sample, where it tells anything */
-static void take_sample(struct rings *rings, struct grid *grid, struct sampled_cpu *cpu,
+static void take_sample(struct perf_rings *rings, struct grid *grid, struct sampled_cpu *cpu,
 			const struct sample *sample)
 {
 	uint64_t due_ns = grid_due(grid, sample->time_ns);
@@ -202,7 +203,7 @@ enum { AT_IP, AT_TID, AT_TIME, AT_CALLERS, SAMPLE_WORDS };
 enum { AT_OTHER, AT_SWITCH_TID, AT_SWITCH_TIME, SWITCH_WORDS };
 
 /* take_record - take a record of a CPU; words: what is behind its header */
-static void take_record(struct rings *rings, struct ring *ring, struct sampled_cpu *cpu,
+static void take_record(struct perf_rings *rings, struct perf_ring *ring, struct sampled_cpu *cpu,
 			const struct perf_event_header *header, const uint64_t *words, size_t count)
 {
 	struct grid *grid = &ring->grid;
@@ -250,9 +251,9 @@ static void copy_out(const char *data, uint64_t at, void *to, size_t size)
 	memcpy((char *)to + first, data, size - first);
 }
 
-void rings_gather(struct rings *rings, size_t place, struct sampled_cpu *cpu)
+void perf_rings_gather(struct perf_rings *rings, size_t place, struct sampled_cpu *cpu)
 {
-	struct ring *ring = &rings->rings[place];
+	struct perf_ring *ring = &rings->rings[place];
 	struct perf_event_mmap_page *page = ring->memory;
 	const char *data = (const char *)ring->memory + page_size();
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
@@ -276,7 +277,7 @@ void rings_gather(struct rings *rings, size_t place, struct sampled_cpu *cpu)
 	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-void rings_restart(struct rings *rings)
+void perf_rings_restart(struct perf_rings *rings)
 {
 	for (size_t i = 0; i < rings->count; i++) {
 		struct perf_event_mmap_page *page = rings->rings[i].memory;
