@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/peek.h"
+
 #define IMAGE "/proc/kcore"
 
 /* add_part - keep where a part of the memory lies in the image */
@@ -58,7 +60,10 @@ int kernel_code_open(struct kernel_code *code)
 {
 	int error;
 
-	*code = (struct kernel_code){.fd = open(IMAGE, O_RDONLY | O_CLOEXEC)};
+	*code = (struct kernel_code){.peek = bpf_peek_open(), .fd = -1};
+	if (code->peek >= 0)
+		return 0;
+	code->fd = open(IMAGE, O_RDONLY | O_CLOEXEC);
 	if (code->fd < 0)
 		return errno;
 	error = read_headers(code);
@@ -67,8 +72,24 @@ int kernel_code_open(struct kernel_code *code)
 	return error;
 }
 
+/* peek - read bytes by the program, a word at a time */
+static bool peek(int program, uint64_t address, char *to, size_t size)
+{
+	for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+		size_t rest = size - at < sizeof(uint64_t) ? size - at : sizeof(uint64_t);
+		uint64_t word;
+
+		if (!bpf_peek(program, address + at, &word))
+			return false;
+		memcpy(to + at, &word, rest);
+	}
+	return true;
+}
+
 bool kernel_code_read(const struct kernel_code *code, uint64_t address, void *to, size_t size)
 {
+	if (code->peek >= 0)
+		return peek(code->peek, address, to, size);
 	for (size_t i = 0; code->fd >= 0 && i < code->count; i++) {
 		uint64_t into = address - code->parts[i].address;
 
@@ -86,5 +107,7 @@ void kernel_code_close(struct kernel_code *code)
 {
 	if (code->fd >= 0)
 		close(code->fd);
-	code->fd = -1;
+	if (code->peek >= 0)
+		close(code->peek);
+	code->fd = code->peek = -1;
 }

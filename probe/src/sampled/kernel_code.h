@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The kernel's own code, from its image of memory (/proc/kcore). */
+/* The kernel's own code: a BPF program reads it, which needs no BTF, or it is in the kernel's image
+ * of memory (/proc/kcore), which 32-bit ARM has not. */
 #ifndef WHYLATE_SAMPLED_KERNEL_CODE_H
 #define WHYLATE_SAMPLED_KERNEL_CODE_H
 
@@ -10,7 +11,8 @@
 #define CODE_PARTS 64
 
 struct kernel_code {
-	int fd; /* -1: it cannot be read */
+	int peek; /* the program; -1: none */
+	int fd;	  /* the image; -1: none */
 	struct {
 		uint64_t address, offset, size;
 	} parts[CODE_PARTS];

@@ -43,7 +43,8 @@ int perf_rings_open(struct perf_rings *rings, size_t count, uint64_t period_ns, 
 {
 	int error;
 
-	*rings = (struct perf_rings){.count = count, .machine = machine, .code = {.fd = -1}};
+	*rings =
+	    (struct perf_rings){.count = count, .machine = machine, .code = {.peek = -1, .fd = -1}};
 	rings->rings = calloc(count, sizeof(*rings->rings));
 	rings->looked_at = calloc(LOOKED_AT, sizeof(*rings->looked_at));
 	if (!rings->rings || !rings->looked_at)
@@ -51,7 +52,9 @@ int perf_rings_open(struct perf_rings *rings, size_t count, uint64_t period_ns, 
 	for (size_t i = 0; i < count; i++)
 		rings->rings[i].grid.period_ns = period_ns;
 	error = kernel_code_open(&rings->code);
-	return error ? fail(text, error, "the kernel's code cannot be read (/proc/kcore): %s",
+	return error ? fail(text, error,
+			    "the kernel's code can be read neither by BPF nor in "
+			    "/proc/kcore: %s",
 			    strerror(error))
 		     : 0;
 }
@@ -107,7 +110,7 @@ void perf_rings_close(struct perf_rings *rings)
 	free(rings->rings);
 	free(rings->looked_at);
 	kernel_code_close(&rings->code);
-	*rings = (struct perf_rings){.code = {.fd = -1}};
+	*rings = (struct perf_rings){.code = {.peek = -1, .fd = -1}};
 }
 
 /* ---------------------------------------------------------------- rows */

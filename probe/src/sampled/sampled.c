@@ -194,7 +194,7 @@ int sampled_open(struct sampled *sampled, const struct sampled_plan *plan, char 
 	int error;
 
 	*sampled = (struct sampled){
-	    .plan = *plan, .program = -1, .traced = -1, .rings = {.code = {.fd = -1}}};
+	    .plan = *plan, .program = -1, .traced = -1, .rings = {.code = {.peek = -1, .fd = -1}}};
 	for (size_t i = 0; i < PLACES_MOST; i++)
 		sampled->fds.at[i] = -1;
 	sampled->fds.btf_fd = -1;
@@ -408,5 +408,6 @@ void sampled_close(struct sampled *sampled)
 		close(sampled->traced);
 	free(sampled->events);
 	free(sampled->usual);
-	*sampled = (struct sampled){.program = -1, .traced = -1, .rings = {.code = {.fd = -1}}};
+	*sampled = (struct sampled){
+	    .program = -1, .traced = -1, .rings = {.code = {.peek = -1, .fd = -1}}};
 }

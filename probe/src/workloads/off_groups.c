@@ -3,11 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "activations/caller_names.h"
 #include "benchmark/child.h"
-#include "bpf/peek.h"
 #include "sampled/evidence.h"
 #include "sampled/kernel_code.h"
 #include "sampled/sampled.h"
@@ -58,7 +56,7 @@ uint16_t off_groups_of(struct off_groups *groups, const struct off_place *place)
 /* ---------------------------------------------------------------- what a group shows */
 
 /* shows_enabling - whether the code before the place enables interrupts */
-static bool shows_enabling(const struct off_group *group, uint64_t start, int peek,
+static bool shows_enabling(const struct off_group *group, uint64_t start,
 			   const struct kernel_code *image)
 {
 	uint64_t length = group->at.callers[0] - start;
@@ -68,15 +66,8 @@ static bool shows_enabling(const struct off_group *group, uint64_t start, int pe
 		return evidence_in_code(SAMPLED_MACHINE, group->at.code, sizeof(group->at.code));
 	if (!start || length > EVIDENCE_MOST)
 		return false;
-	if (peek < 0 && !kernel_code_read(image, start, code, length))
+	if (!kernel_code_read(image, start, code, length))
 		return false;
-	for (uint64_t at = 0; peek >= 0 && at < length; at += 8) {
-		uint64_t word;
-
-		if (!bpf_peek(peek, start + at, &word))
-			return false;
-		memcpy(code + at, &word, sizeof(word));
-	}
 	return evidence_in_code(SAMPLED_MACHINE, code, length);
 }
 
@@ -111,11 +102,10 @@ static enum off_class judge(const struct off_group *group, bool enables,
 
 bool off_groups_judge(struct off_groups *groups, struct caller_names *names)
 {
-	struct kernel_code image = {.fd = -1};
-	int peek = bpf_peek_open();
+	struct kernel_code image;
 
-	if (peek < 0)
-		kernel_code_open(&image);
+	/* Without it nothing shows on x86. */
+	kernel_code_open(&image);
 	if (!caller_names_open(names, (size_t)MOST * (SAMPLED_CALLERS + OFF_BEGAN))) {
 		kernel_code_close(&image);
 		return false;
@@ -130,14 +120,11 @@ bool off_groups_judge(struct off_groups *groups, struct caller_names *names)
 		struct off_group *group = &groups->groups[i];
 		uint64_t start = caller_start(names, group->at.callers[0]);
 
-		group->class = judge(group,
-				     group->at.kind == OFF_KERNEL &&
-					 shows_enabling(group, start, peek, &image),
-				     names);
+		group->class = judge(
+		    group, group->at.kind == OFF_KERNEL && shows_enabling(group, start, &image),
+		    names);
 	}
 	kernel_code_close(&image);
-	if (peek >= 0)
-		close(peek);
 	return true;
 }
 
