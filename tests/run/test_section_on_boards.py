@@ -69,6 +69,7 @@ def boards() -> Iterator[None]:
 def place_of(kind: str, hook: Hook) -> AnyPlace:
     if kind == "marked":
         assert hook != "fentry"
+        assert hook != "kprobe-multi"
         return KernelPlaces(begin="executions_begin", end="executions_end", hook=hook)
     if hook == "best":
         return KernelFunction("executions_act", hook)
