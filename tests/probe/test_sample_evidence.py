@@ -87,6 +87,24 @@ def test_arm64_is_the_instruction_before(
     assert answers(driver, [("arm64", little(*words))]) == [enables]
 
 
+@pytest.mark.parametrize(
+    ("words", "enables"),
+    [
+        ((0xE1A00000, 0xF1080080), 1),  # cpsie i
+        ((0xF10801C0,), 1),  # cpsie aif
+        ((0xE121F005,), 1),  # msr cpsr_c, r5
+        ((0xF1080080, 0xE1A00000), 0),  # mov behind it
+        ((0xF10C0080,), 0),  # cpsid i
+        ((0xF1080040,), 0),  # cpsie f
+        ((0xE10F5000,), 0),  # mrs r5, cpsr
+    ],
+)
+def test_32_bit_arm_is_the_instruction_before(
+    driver: Path, words: tuple[int, ...], enables: int
+) -> None:
+    assert answers(driver, [("arm", little(*words))]) == [enables]
+
+
 @pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
 def test_lengths_are_those_of_objdump(driver: Path) -> None:
     program = ROOT / "src/whylate/probe/binaries/x86_64/whylate-probe"

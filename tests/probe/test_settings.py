@@ -22,7 +22,8 @@ LOG = Path("/run/whylate-undo.1999999999")
 
 @pytest.fixture(scope="module")
 def preempt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_c("cc", "preempt_setting", ["failure.c"], tmp_path_factory.mktemp("preempt"), [])
+    sources = ["failure.c", "guardian/threads.c"]
+    return compile_c("cc", "preempt_setting", sources, tmp_path_factory.mktemp("preempt"), [])
 
 
 def test_the_preemption_mode_is_set_read_back_and_restored(preempt: Path) -> None:

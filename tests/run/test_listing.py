@@ -27,6 +27,7 @@ from whylate.wire.constants import (
 from whylate.wire.messages import ListedPlace, ListPlaces, Message, PlacesListed
 
 FENTRY, KPROBE = 1 << SectionHook.FENTRY, 1 << SectionHook.KPROBE
+SESSION = 1 << SectionHook.KPROBE_SESSION
 UPROBE = 1 << SectionHook.UPROBE
 
 
@@ -116,6 +117,14 @@ def test_a_place_has_the_first_hook_that_works() -> None:
     assert [(place.hook, place.reason) for place in places] == [
         ("fentry", ""), (None, "no hook works on this board")
     ]  # fmt: skip
+
+
+def test_a_hook_of_two_words_is_that_of_the_place() -> None:
+    hooks = (SectionHook.FENTRY, SectionHook.KPROBE_SESSION, SectionHook.KPROBE)
+    answer = PlacesListed(2, 0, hooks, ("none", "", ""), (0, 1, 1), (0, 2, 2), (0, 1, 1))
+    names = (function("xa", FENTRY | SESSION | KPROBE), function("xb", FENTRY | KPROBE))
+    places = listed(*names, answer).places
+    assert [place.hook for place in places] == ["kprobe session", "kprobe"]
 
 
 def test_what_each_hook_takes_is_known_where_it_was_measured() -> None:

@@ -30,6 +30,8 @@ NEAR_NS = 20_000
 LONG = ("pc", "irqs-off", "irqs-off size_us=500 period_us=10000")
 SHORT = ("pc", "irqs-off", "irqs-off size_us=20 period_us=500 jitter_us=200")
 ARM = ("virt-arm64", "irqs-off", "irqs-off size_us=500 period_us=10000")
+#: Without BTF: by perf's own records.
+ARM_32 = ("sabrelite", "irqs-off", "irqs-off size_us=500 period_us=10000")
 PREEMPTION = ("pc", "preempt-off", "preempt-off size_us=500 period_us=10000")
 #: Of the callers of a stretch.
 ALL = 24
@@ -39,7 +41,7 @@ Case = tuple[str, str, str]
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with own_boards("pc", "virt-arm64"), pytest.MonkeyPatch.context() as patch:
+    with own_boards("pc", "virt-arm64", "sabrelite"), pytest.MonkeyPatch.context() as patch:
         patch.setattr(place, "modules", cross_modules)
         yield tmp_path_factory.mktemp("off")
 
@@ -103,13 +105,13 @@ def seen_ns(run: Sampled, module: str, callers: int = 1) -> float:
     return float(points) * PERIOD_NS / LENGTH_S
 
 
-@pytest.mark.parametrize("case", [LONG, ARM], ids=lambda case: case[0])
+@pytest.mark.parametrize("case", [LONG, ARM, ARM_32], ids=lambda case: case[0])
 def test_the_time_disabled_is_what_the_fault_logged(directory: Path, case: Case) -> None:
     run = sampled(directory, case)
     assert seen_ns(run, "irqs_off") == pytest.approx(logged_ns(run), rel=0.05)
 
 
-@pytest.mark.parametrize("case", [LONG, ARM], ids=lambda case: case[0])
+@pytest.mark.parametrize("case", [LONG, ARM, ARM_32], ids=lambda case: case[0])
 def test_each_stretch_of_the_fault_is_seen_and_named(directory: Path, case: Case) -> None:
     run = sampled(directory, case)
     seen = np.array(run.rows["seen_ns"])
@@ -131,7 +133,7 @@ def test_shorter_stretches_than_the_period_are_in_the_time(directory: Path) -> N
     assert figure["low_ns"] - others_ns <= logged_ns(run) <= figure["high_ns"] - others_ns
 
 
-@pytest.mark.parametrize("case", [LONG, ARM], ids=lambda case: case[0])
+@pytest.mark.parametrize("case", [LONG, ARM, ARM_32], ids=lambda case: case[0])
 def test_nothing_but_the_fault_lasts_and_no_other_is_named(directory: Path, case: Case) -> None:
     run = sampled(directory, case)
     ours = run.groups("irqs_off", 1)
@@ -171,6 +173,23 @@ def test_preemption_disabled_is_what_the_fault_logged(directory: Path) -> None:
     length_ns = run.length_ns.mean()
     assert all(mark["low_ns"] <= length_ns + NEAR_NS <= mark["high_ns"] + 2 * NEAR_NS
                for mark in lasting)  # fmt: skip
+
+
+@pytest.mark.usefixtures("directory")
+@pytest.mark.parametrize(("what", "words", "reason"), [
+    ("preempt-off", (), "without BPF the kernel's count is not read"),
+    ("irqs-off", ("--counters", "cycles"), "without BPF there are no counters"),
+])  # fmt: skip
+def test_what_takes_bpf_is_refused_without(
+    tmp_path: Path, what: str, words: tuple[str, ...], reason: str
+) -> None:
+    result = CliRunner().invoke(
+        whylate,
+        ["section", what, "sabrelite", "--virtual-time", "--smp", "1", "--for", "1s", *words,
+         "-o", str(tmp_path / "r")],
+    )  # fmt: skip
+    assert result.exit_code != 0
+    assert reason in " ".join((result.output + str(result.exception)).split())
 
 
 def test_a_kernel_that_does_not_count_is_refused(directory: Path) -> None:

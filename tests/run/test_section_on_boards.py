@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import cache
 from typing import Literal
@@ -29,11 +30,15 @@ HOOKS_NS = 4_000
 #: Entries are timed until the probe looks at the clock the next time.
 LOOK_NS = 60 * MS
 #: A kind, and how it is timed: by which hook, or by the best one of the module's own function.
-Hook = Literal["fentry", "kprobe", "tracefs", "best"]
+Hook = Literal["fentry", "kprobe-multi", "kprobe", "tracefs", "best"]
 TRACED = ("fixed", "nested", "sleeps", "exits", "two", "many")
+#: The lab's kernel for pc is of lab/kernels/preemptirq.config, and not Debian's.
+HAS_FPROBES = os.environ.get("WHYLATE_TEST_FPROBES") == "1"
+MULTI = ("fixed", "nested", "sleeps", "exits", "two", "many", "crossed") if HAS_FPROBES else ()
 CASES: dict[str, list[tuple[Hook, str]]] = {
     "pc": [
         *(("fentry", kind) for kind in ("fixed", "nested", "sleeps", "exits", "crossed", "two")),
+        *(("kprobe-multi", kind) for kind in MULTI),
         *(("kprobe", kind) for kind in ("fixed", "nested", "exits", "crossed", "many")),
         *(("tracefs", kind) for kind in TRACED),
         ("best", "fixed"),
@@ -64,6 +69,7 @@ def boards() -> Iterator[None]:
 def place_of(kind: str, hook: Hook) -> AnyPlace:
     if kind == "marked":
         assert hook != "fentry"
+        assert hook != "kprobe-multi"
         return KernelPlaces(begin="executions_begin", end="executions_end", hook=hook)
     if hook == "best":
         return KernelFunction("executions_act", hook)
@@ -149,11 +155,17 @@ def test_every_entry_is_accounted_for_and_every_return_has_a_row(
 
 @cases()
 def test_the_hook_is_the_one_that_was_asked_for(case: tuple[str, str, str]) -> None:
-    # A module has no BTF there: for its functions the best hook is a kprobe. At a return the
-    # registers of 32-bit ARM do not tell the place on the stack.
-    is_traced = case[1] == "tracefs" or (case[0] == "sabrelite" and case[2] != "marked")
-    hook = SectionHook.KPROBE_EVENT if is_traced else SectionHook.KPROBE
-    assert of(case)[0].started.hook == (SectionHook.FENTRY if case[1] == "fentry" else hook)
+    board, hook, kind = case
+    # A module has no BTF there: for its functions the best hook is a kprobe, or a fprobe. At a
+    # return the registers of 32-bit ARM do not tell the place on the stack.
+    if hook == "tracefs" or (board == "sabrelite" and kind != "marked"):
+        expected = SectionHook.KPROBE_EVENT
+    elif hook == "best":
+        is_multi = HAS_FPROBES and board == "pc" and kind != "marked"
+        expected = SectionHook.KPROBE_MULTI if is_multi else SectionHook.KPROBE
+    else:
+        expected = SectionHook[hook.upper().replace("-", "_")]
+    assert of(case)[0].started.hook == expected
 
 
 @cases("fixed", "nested", "sleeps", "two", "many", "marked")
@@ -197,7 +209,9 @@ def test_each_of_nested_executions_has_its_own_duration_and_eight_are_kept(
     # Where entries are timed from within a nest on, the kernel has no room to watch for the returns
     # of its innermost two: 10 of 12.
     began_within = depth_of(known, np.ones_like(inside))[np.flatnonzero(inside)[0]] > 0
-    assert timed.account.left <= (2 if began_within and case[1] != "fentry" else 0)
+    assert timed.account.left <= (
+        2 if began_within and case[1] not in ("fentry", "kprobe-multi") else 0
+    )
     assert timed.account.in_flight == 0
     event = matched(timed, known)
     assert set(depth[event]) == set(range(DEEPEST))
@@ -236,11 +250,11 @@ def test_threads_that_end_within_are_in_flight(case: tuple[str, str, str]) -> No
 def test_returns_that_the_kernel_has_no_room_for_are_counted(case: tuple[str, str, str]) -> None:
     """A kretprobe has 10 returns at a time on two CPUs, and 40 threads sleep in the function.
 
-    Kprobe events ask for more, so that none is without.
+    Kprobe events ask for more, and fprobes get more, so that none is without.
     """
     timed, known = of(case)
     account = timed.account
-    if timed.started.hook == SectionHook.KPROBE_EVENT:
+    if timed.started.hook != SectionHook.KPROBE:
         assert account.entries == account.returned >= 40
         # Those of all threads begin at once, and entries may end to be timed among them.
         assert 0 <= begun(timed, known).sum() - account.entries < 40
@@ -259,7 +273,7 @@ def test_an_interrupt_at_any_point_of_a_hook_makes_no_execution_longer(
     assert timed.duration_ns.min() > (known.end_ns - known.begin_ns)[known.returned].min()
     account, made = timed.account, begun(timed, known).sum()
     assert account.entries > 0.75 * made
-    # A kprobe within a kprobe is not run, and Linux 6.1 tells nobody.
+    # A kprobe within a kprobe is not run, nor a fprobe, and Linux 6.1 tells nobody.
     if case[1] == "fentry":
         assert account.entries + account.missed >= made
         assert account.missed > 0

@@ -94,6 +94,8 @@ def test_places_in_the_kernel(text: str, begin: str, end: str) -> None:
         ("vfs_read..bpf_map_lookup_elem", "best", "bpf_map_lookup_elem runs while"),
         ("ktime_get+0x10..vfs_read", "best", "ktime_get runs while"),
         ("vfs_read..vfs_write", "fentry", "times whole functions"),
+        ("vfs_read..vfs_write", "kprobe-session", "times whole functions"),
+        ("vfs_read..vfs_write", "kprobe-multi", "times whole functions"),
         ("vfs_read..vfs_write", "uprobe", "unknown hook"),
     ],
 )

@@ -22,8 +22,15 @@ from whylate.recording.workloads.app import App, CommTarget
 from whylate.recording.workloads.section import KernelFunction, Section
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError
+from whylate.run.knobs.apply import apply_knobs
+from whylate.run.resolve import resolve
+from whylate.run.unattended import write_script
 from whylate.study.experiment.judge import ExperimentResult, RunLate, different_facts, judged
 from whylate.study.experiment.plan import Experiment, plan_experiment
+from whylate.wire.codec import Message
+from whylate.wire.frame import FrameDecoder
+from whylate.wire.messages import LoadStart
+from whylate.wire.messages import Setting as SettingCommand
 
 LIMIT_NS = 100_000
 
@@ -41,6 +48,13 @@ def recorded(*, allow_idle_states: bool = False, **changed: Any) -> RunPlan:
     """Return the plan of a recording."""
     workload = msgspec.structs.replace(PLAN.workload, allow_idle_states=allow_idle_states)
     return msgspec.structs.replace(PLAN, workload=workload, **changed)
+
+
+def places_in_script(plan: RunPlan, *commands: type[Message]) -> list[int]:
+    """Return where in the frames for a board in virtual time the first of each command is."""
+    frames = FrameDecoder().feed(bytes(write_script(resolve(plan, [0, 1]), "6.1").frames))
+    kinds = [frame.kind for frame in frames]
+    return [kinds.index(command.KIND) for command in commands]
 
 
 def asked(of: RunPlan, what: str, target: Cause | None = None) -> Experiment:
@@ -72,6 +86,39 @@ def test_a_section_is_repeated_with_and_without_a_load() -> None:
     assert isinstance(section, Section)
     assert section.place == KernelFunction("vfs_read")
     assert section.recorder == RecorderPlan(threshold_ns=LIMIT_NS, tail_ppm=0, control_every=0)
+
+
+def test_the_threads_of_a_section_get_a_priority() -> None:
+    workload = msgspec.structs.replace(SECTION.workload, comm="player/1")
+    of = msgspec.structs.replace(SECTION, workload=workload)
+    on, off, placebo = knobs(of, "priority=50")
+    assert (on, off, placebo) == ({}, {"priority": "50"}, {})
+    plan = asked(of, "priority=50").plan
+    raised = apply_knobs(plan.request, off).plan
+    assert raised.settings == [Setting("priority:player/1", "50")]
+    assert raised.workload == apply_knobs(plan.request, on).plan.workload
+    # The loads' threads are there by then.
+    raised = msgspec.structs.replace(raised, loads=plan.loads[0].loads)
+    load, setting = places_in_script(raised, LoadStart, SettingCommand)
+    assert load < setting
+    # By its other name it is switched as well.
+    recorded_so = msgspec.structs.replace(of, settings=[Setting("priority:player/1", "50")])
+    assert knobs(recorded_so, "priority:player/1=60")[1] == {"priority:player/1": "60"}
+    with pytest.raises(RequestError, match="made with it off"):
+        asked(recorded_so, "priority:player/1=50")
+
+
+@pytest.mark.parametrize("what", ["priority=0", "priority=100", "priority=high", "priority:=5",
+                                  "priority:a\x1b[2J=5", f"priority:{'a' * 16}=5"])  # fmt: skip
+def test_what_is_no_priority_of_threads_is_refused(what: str) -> None:
+    workload = msgspec.structs.replace(SECTION.workload, comm="player")
+    with pytest.raises(RequestError, match="knob priority"):
+        asked(msgspec.structs.replace(SECTION, workload=workload), what)
+
+
+def test_a_priority_for_threads_of_any_name_is_refused() -> None:
+    with pytest.raises(RequestError, match="write priority:NAME = N"):
+        asked(SECTION, "priority=50")
 
 
 def test_a_section_of_one_process_is_not_repeated() -> None:

@@ -16,6 +16,7 @@
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
@@ -138,7 +139,13 @@ static inline u64 fault_random(u64 below)
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
 	z ^= z >> 31;
+#if BITS_PER_LONG == 32
+	if (below)
+		div64_u64_rem(z, below, &z);
+	return below ? z : 0;
+#else
 	return below ? z % below : 0;
+#endif
 }
 
 /*
@@ -170,7 +177,8 @@ static inline int fault_run(void (*act)(void))
 	u64 period_ns = (u64)period_us * NSEC_PER_USEC, jitter_ns = (u64)jitter_us * NSEC_PER_USEC;
 	u64 begin_ns = ktime_get_ns();
 	/* Counted from the clock's zero: the phases of several faults keep their distance. */
-	u64 grid_ns = (begin_ns / period_ns + 1) * period_ns + (u64)phase_us * NSEC_PER_USEC;
+	u64 grid_ns =
+	    (div64_u64(begin_ns, period_ns) + 1) * period_ns + (u64)phase_us * NSEC_PER_USEC;
 
 	while (fault_wait(grid_ns + fault_random(jitter_ns))) {
 		if (!seconds || ktime_get_ns() - begin_ns < seconds * NSEC_PER_SEC)

@@ -152,5 +152,9 @@ static long (*const bpf_probe_read_kernel)(void *to, __u32 size, const void *fro
 
 static struct task_struct *(*const bpf_task_from_pid)(int pid) = (void *)CALL_TASK_FROM_PID;
 static void (*const bpf_task_release)(struct task_struct *task) = (void *)CALL_TASK_RELEASE;
+/* Of a program that runs at the entry of a function and at its return: a number that both have, and
+ * where it runs. Kernels before 7.0 take no argument, and leave it unread. */
+static __u64 *(*const bpf_session_cookie)(void *context) = (void *)CALL_SESSION_COOKIE;
+static bool (*const bpf_session_is_return)(void *context) = (void *)CALL_SESSION_IS_RETURN;
 
 #endif

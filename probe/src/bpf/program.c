@@ -101,6 +101,10 @@ static void set_call(struct bpf_insn *instruction, const struct bpf_fds *fds)
 		function = fds->task_from_pid;
 	if (instruction->imm == CALL_TASK_RELEASE)
 		function = fds->task_release;
+	if (instruction->imm == CALL_SESSION_COOKIE)
+		function = fds->session_cookie;
+	if (instruction->imm == CALL_SESSION_IS_RETURN)
+		function = fds->session_is_return;
 	if (!function)
 		return;
 	instruction->src_reg = PSEUDO_KERNEL_CALL;

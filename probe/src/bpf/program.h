@@ -67,6 +67,8 @@ struct bpf_fds {
 	int at[PLACES_MOST];
 	uint32_t task_from_pid; /* functions of the kernel's own, by their ids in its BTF; */
 	uint32_t task_release;	/* 0: there is none */
+	uint32_t session_cookie;
+	uint32_t session_is_return;
 };
 
 /* As what a program is loaded: of linux/bpf.h */

@@ -25,7 +25,9 @@
 #include "small_file.h"
 #include "thread.h"
 #include "tracefs/instance.h"
+#include "priorities.h"
 #include "settings.h"
+#include "threads.h"
 
 /* How long to wait for processes that cannot be killed. */
 #define GIVE_UP_NS (20u * (uint64_t)NS_PER_S)
@@ -57,6 +59,7 @@ struct state {
 	int signals;
 	struct load_slot *slots;
 	struct settings settings;
+	struct priorities priorities;
 	pid_t pids[WIRE_MOST_LOAD_INSTANCES]; /* of the load in each slot, 0 where there is none */
 	int home; /* the directory that the probe was started in, for commands */
 	pid_t probe;
@@ -185,9 +188,27 @@ static bool end_descendants(struct state *state)
 	return false;
 }
 
+/* set - change a setting of the board, or the priority of threads */
+static int set(struct state *state, const char *path, const char *value, char *text)
+{
+	const char *name = threads_name(path);
+
+	if (name)
+		return priorities_apply(&state->priorities, &state->settings, name, value, text);
+	/* A thread by its number is the log's alone. */
+	if (is_thread(path))
+		return fail(text, EINVAL, "%s: name threads by priority:NAME", path);
+	return settings_apply(&state->settings, path, value, text);
+}
+
 static int restore(struct state *state, char *text)
 {
+	char reason[FAILURE_TEXT] = "";
+	int checked = priorities_check(&state->priorities, reason);
 	int error = settings_restore(&state->settings, text);
+
+	if (!error && checked)
+		error = fail(text, checked, "%s", reason);
 
 	/* Last: a load may be in a system call that is slow to be killed. */
 	if (!end_descendants(state) && !error)
@@ -205,8 +226,7 @@ static void answer(struct state *state, const struct request *request)
 		reply.error = start_load(state, request, reply.text);
 		break;
 	case REQUEST_SET:
-		reply.error =
-		    settings_apply(&state->settings, request->name, request->text, reply.text);
+		reply.error = set(state, request->name, request->text, reply.text);
 		break;
 	case REQUEST_UNDO_LAST:
 		reply.error = settings_undo_last(&state->settings, request->name, reply.text);

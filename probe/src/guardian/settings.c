@@ -13,13 +13,16 @@
 
 #include "failure.h"
 #include "small_file.h"
+#include "threads.h"
 
 #define LOG_DIRECTORY "/run"
 #define LOG_PREFIX    "whylate-undo."
 
-/* is_setting - whether a path is a kernel setting, and leads nowhere else */
+/* is_setting - whether a path is a kernel setting, and leads nowhere else; or a thread */
 static bool is_setting(const char *path)
 {
+	if (is_thread(path))
+		return true;
 	return (!strncmp(path, "/proc/sys/", 10) || !strncmp(path, "/proc/irq/", 10) ||
 		!strncmp(path, "/sys/", 5)) &&
 	       !strstr(path, "/../");
@@ -49,11 +52,13 @@ static bool in_parentheses(const char *path)
 /* read_setting - read the value that would set the file to what it is now */
 static int read_setting(const char *path, char *value)
 {
-	int error = small_file_read(AT_FDCWD, path, value, SETTING_VALUE);
-	size_t length = strlen(value);
+	int error = is_thread(path) ? thread_read(path, value)
+				    : small_file_read(AT_FDCWD, path, value, SETTING_VALUE);
+	size_t length;
 
 	if (error)
 		return error;
+	length = strlen(value);
 	if (length == SETTING_VALUE - 1)
 		return EFBIG;
 	while (length > 0 && value[length - 1] == '\n')
@@ -70,6 +75,8 @@ static int write_setting(const char *path, const char *value)
 {
 	char line[SETTING_VALUE + 1];
 
+	if (is_thread(path))
+		return thread_write(path, value);
 	snprintf(line, sizeof(line), "%s\n", value);
 	return small_file_write(AT_FDCWD, path, line);
 }
@@ -130,8 +137,18 @@ static bool reads(const struct setting *setting)
 	return read_setting(setting->path, now) == 0 && strcmp(now, setting->value) == 0;
 }
 
+/* has_ended - whether a setting is of a thread that is gone, and needs no putting back */
+static bool has_ended(const struct setting *setting)
+{
+	char now[SETTING_VALUE];
+
+	return is_thread(setting->path) && read_setting(setting->path, now) == ESRCH;
+}
+
 static bool put_back(const struct setting *setting)
 {
+	if (has_ended(setting))
+		return true;
 	return write_setting(setting->path, setting->value) == 0 && reads(setting);
 }
 
@@ -204,7 +221,11 @@ static int check_applied(const struct settings *settings, char *text)
 {
 	for (size_t i = 0; i < settings->count; i++) {
 		char now[SETTING_VALUE];
-		int error = read_setting(settings->undo[i].path, now);
+		int error;
+
+		if (has_ended(&settings->undo[i]))
+			continue;
+		error = read_setting(settings->undo[i].path, now);
 
 		if (!changed_again(settings, i) && (error || strcmp(now, settings->applied[i])))
 			return fail(

@@ -34,8 +34,8 @@ void settings_open(struct settings *settings);
 /* settings_recover - put back what logs without an owner hold; returns how many settings */
 size_t settings_recover(void);
 
-/* settings_apply - note a file's value, write the new one, read it back.
- * Returns 0, or an errno with one line in text; then the file is as it was. */
+/* settings_apply - note a file's value, write the new one, read it back; a thread is a setting as
+ * well (threads.h). Returns 0, or an errno with one line in text; then it is as it was. */
 int settings_apply(struct settings *settings, const char *path, const char *value, char *text);
 
 /* settings_undo_last - put back the setting that was changed last, which is that of path.

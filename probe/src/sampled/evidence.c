@@ -217,8 +217,26 @@ static bool is_arm64_evidence(const uint8_t *code, size_t length)
 	return false;
 }
 
+/* ---------------------------------------------------------------- 32-bit ARM */
+
+/* is_arm_evidence - whether the last instruction enables interrupts; none may follow before they
+ * come */
+static bool is_arm_evidence(const uint8_t *code, size_t length)
+{
+	const uint8_t *last = code + length - 4;
+	uint32_t word;
+
+	if (length < 4)
+		return false;
+	word = last[0] | (uint32_t)last[1] << 8 | (uint32_t)last[2] << 16 | (uint32_t)last[3] << 24;
+	return (word & 0xFFFFFEBF) == 0xF1080080 || /* cpsie i, with a or f as well */
+	       (word & 0x0FFFFFF0) == 0x0121F000;   /* msr cpsr_c, r */
+}
+
 bool evidence_in_code(uint32_t machine, const uint8_t *code, size_t length)
 {
+	if (machine == SAMPLED_ARM)
+		return is_arm_evidence(code, length);
 	return machine == SAMPLED_ARM64 ? is_arm64_evidence(code, length)
 					: is_x86_evidence(code, length);
 }

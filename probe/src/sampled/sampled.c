@@ -32,15 +32,10 @@
 #define WORK_MOST_NS (10 * NS_PER_MS)
 #define WORK_TURNS   25u
 
-#if defined(__aarch64__)
-#define MACHINE	  SAMPLED_ARM64
-#define IS_SERVED true
-#elif defined(__x86_64__)
-#define MACHINE	  SAMPLED_X86
-#define IS_SERVED true
+#if defined(__aarch64__) || defined(__x86_64__)
+#define HAS_PROGRAM true
 #else
-#define MACHINE	  SAMPLED_X86
-#define IS_SERVED false
+#define HAS_PROGRAM false
 #endif
 
 int sampled_events(const struct sampled *sampled)
@@ -60,7 +55,7 @@ struct sampled_cpu *sampled_cpu_of(const struct sampled *sampled, size_t place)
 static int make_maps(struct sampled *sampled)
 {
 	struct sampled_config config = {.period_ns = sampled->plan.period_ns,
-					.machine = MACHINE,
+					.machine = SAMPLED_MACHINE,
 					.counters = sampled->plan.counters};
 	int *at = sampled->fds.at;
 
@@ -87,8 +82,11 @@ static int open_program(struct sampled *sampled, char *text)
 	const struct bpf_load_as as = {.type = BPF_PROG_TYPE_PERF_EVENT};
 	const struct bpf_load_as as_traced = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT};
 	static char log[65536];
-	int error = make_maps(sampled), expiry = -1;
+	int error, expiry = -1;
 
+	if (!HAS_PROGRAM)
+		return fail(text, EOPNOTSUPP, "programs that sample are for x86-64 and arm64");
+	error = make_maps(sampled);
 	if (error)
 		return fail(text, error,
 			    "samples cannot be kept here: BPF is refused (%s); it takes root and "
@@ -112,8 +110,9 @@ static int open_program(struct sampled *sampled, char *text)
 	return 0;
 }
 
-static int open_event(const struct sampled *sampled, uint16_t cpu)
+static int open_event(struct sampled *sampled, size_t place)
 {
+	uint16_t cpu = wire_list_u16(sampled->plan.cpus, place);
 	struct perf_event_attr attr = {
 	    .type = PERF_TYPE_SOFTWARE,
 	    .size = sizeof(attr),
@@ -124,8 +123,11 @@ static int open_event(const struct sampled *sampled, uint16_t cpu)
 	     * which an idle CPU has not; those that it leaves out do not count. */
 	    .exclude_idle = 1,
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	long fd;
 
+	if (sampled->has_rings)
+		return perf_rings_event(&sampled->rings, place, cpu, sampled->plan.period_ns);
+	fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	if (!ioctl((int)fd, PERF_EVENT_IOC_SET_BPF, sampled->program))
@@ -156,18 +158,46 @@ static int open_counts(struct sampled *sampled, char *text)
 	return error;
 }
 
+/* open_rings - sample without a program, for which the reason is in the text; returns 0, or an
+ * errno with the text, which has both */
+static int open_rings(struct sampled *sampled, char *text)
+{
+	const struct sampled_plan *plan = &sampled->plan;
+	char why[FAILURE_TEXT], reason[FAILURE_TEXT];
+	int error;
+
+	memcpy(why, text, sizeof(why));
+	if (plan->what == OFF_PREEMPTION)
+		return fail(text, EOPNOTSUPP, "%.300s; without BPF the kernel's count is not read",
+			    why);
+	if (plan->counters)
+		return fail(text, EOPNOTSUPP, "%.300s; without BPF there are no counters", why);
+	if (sampled->memory)
+		munmap(sampled->memory, sampled->size);
+	sampled->element = sizeof(struct sampled_cpu);
+	sampled->size = sampled->element * (wire_list_most_u16(plan->cpus) + 1u);
+	sampled->memory =
+	    mmap(NULL, sampled->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (sampled->memory == MAP_FAILED) {
+		sampled->memory = NULL;
+		return fail(text, ENOMEM, "no memory for samples");
+	}
+	sampled->has_rings = true;
+	error = perf_rings_open(&sampled->rings, plan->cpus.count, plan->period_ns, SAMPLED_MACHINE,
+				reason);
+	return error ? fail(text, error, "%.300s; and without it: %.150s", why, reason) : 0;
+}
+
 int sampled_open(struct sampled *sampled, const struct sampled_plan *plan, char *text)
 {
 	size_t count = plan->cpus.count;
 	int error;
 
-	*sampled = (struct sampled){.plan = *plan, .program = -1, .traced = -1};
+	*sampled = (struct sampled){
+	    .plan = *plan, .program = -1, .traced = -1, .rings = {.code = {.peek = -1, .fd = -1}}};
 	for (size_t i = 0; i < PLACES_MOST; i++)
 		sampled->fds.at[i] = -1;
 	sampled->fds.btf_fd = -1;
-	if (!IS_SERVED)
-		return fail(text, EOPNOTSUPP,
-			    "sampling where interrupts are disabled is for x86-64 and arm64");
 	sampled->events = calloc(count, sizeof(*sampled->events));
 	sampled->usual = calloc(count, sizeof(*sampled->usual));
 	if (!sampled->events || !sampled->usual)
@@ -175,13 +205,13 @@ int sampled_open(struct sampled *sampled, const struct sampled_plan *plan, char 
 	for (size_t i = 0; i < count; i++)
 		sampled->events[i] = -1;
 	error = open_program(sampled, text);
+	if (error)
+		error = open_rings(sampled, text);
 	for (size_t i = 0; !error && i < count; i++) {
-		uint16_t cpu = wire_list_u16(plan->cpus, i);
-
-		sampled->events[i] = open_event(sampled, cpu);
+		sampled->events[i] = open_event(sampled, i);
 		if (sampled->events[i] < 0)
-			error = fail(text, errno, "CPU %u cannot be sampled by a timer: %s", cpu,
-				     strerror(errno));
+			error = fail(text, errno, "CPU %u cannot be sampled by a timer: %s",
+				     wire_list_u16(plan->cpus, i), strerror(errno));
 	}
 	if (!error && plan->what == OFF_PREEMPTION)
 		error = open_counts(sampled, text);
@@ -324,6 +354,8 @@ int sampled_start(struct sampled *sampled, char *text)
 		calibrations[i].base = UINT32_MAX;
 		cpu->purpose = SAMPLED_CALIBRATE;
 	}
+	if (sampled->has_rings)
+		perf_rings_restart(&sampled->rings);
 	enable(sampled, true);
 	work_everywhere(sampled, TRY_PERIODS * sampled->plan.period_ns);
 	for (size_t i = 0; i < count; i++) {
@@ -341,6 +373,8 @@ bool sampled_next(struct sampled *sampled, size_t place, struct sampled_row *row
 	struct sampled_cpu *cpu = sampled_cpu_of(sampled, place);
 	const struct sampled_row *at = &cpu->rows[cpu->read % SAMPLED_ROWS];
 
+	if (sampled->has_rings && at->number != cpu->read + 1)
+		perf_rings_gather(&sampled->rings, place, cpu);
 	if (__atomic_load_n(&at->number, __ATOMIC_ACQUIRE) != cpu->read + 1)
 		return false;
 	*row = *at;
@@ -359,6 +393,8 @@ void sampled_close(struct sampled *sampled)
 	for (size_t i = 0; sampled->events && i < sampled->plan.cpus.count; i++)
 		if (sampled->events[i] >= 0)
 			close(sampled->events[i]);
+	if (sampled->has_rings)
+		perf_rings_close(&sampled->rings);
 	if (sampled->memory)
 		munmap(sampled->memory, sampled->size);
 	for (size_t i = 0; i < PLACES_MOST; i++)
@@ -372,5 +408,6 @@ void sampled_close(struct sampled *sampled)
 		close(sampled->traced);
 	free(sampled->events);
 	free(sampled->usual);
-	*sampled = (struct sampled){.program = -1, .traced = -1};
+	*sampled = (struct sampled){
+	    .program = -1, .traced = -1, .rings = {.code = {.peek = -1, .fd = -1}}};
 }

@@ -4,7 +4,8 @@
  *
  * The kernel sets the timer of a perf event for the points of a grid in time. While interrupts are
  * disabled its interrupt waits: the sample comes as they are enabled, and the points between have
- * none. A BPF program keeps the samples that tell anything. The idle thread is not sampled.
+ * none. A BPF program keeps the samples that tell anything, or where there is none the probe does
+ * that: perf_rings.h. The idle thread is not sampled.
  */
 #ifndef WHYLATE_SAMPLED_H
 #define WHYLATE_SAMPLED_H
@@ -15,7 +16,16 @@
 
 #include "bpf/program.h"
 #include "sampled/bpf/layout.h"
+#include "sampled/perf_rings.h"
 #include "wire/messages.h"
+
+#if defined(__aarch64__)
+#define SAMPLED_MACHINE SAMPLED_ARM64
+#elif defined(__arm__)
+#define SAMPLED_MACHINE SAMPLED_ARM
+#else
+#define SAMPLED_MACHINE SAMPLED_X86
+#endif
 
 /* What is sampled: valid as long as the samples are. */
 struct sampled_plan {
@@ -40,6 +50,8 @@ struct sampled {
 	int traced;  /* the program that knows when a timer was due */
 	int *events; /* by place in the plan's cpus; -1: none */
 	struct sampled_usual *usual;
+	bool has_rings; /* samples are perf's own records */
+	struct perf_rings rings;
 	void *memory; /* mapped */
 	size_t element;
 	size_t size;

@@ -10,6 +10,8 @@
 
 #include "bpf/kernel_btf.h"
 #include "bpf/kprobe.h"
+#include "bpf/multi.h"
+#include "bpf/symbol.h"
 #include "section/bpf/programs.h"
 #include "failure.h"
 
@@ -84,6 +86,91 @@ static int fentry_attach(const struct section *section, bool at_end, size_t numb
 {
 	(void)number;
 	return bpf_tracepoint_attach(program_at(section, at_end), NULL);
+}
+
+/* ---------------------------------------------------------------- fprobes: session, multi */
+
+/* How many returns are watched for at a time, where the kernel has a pool for that: of a few
+ * addresses it would have room for a few. */
+#define RETURNS_WATCHED 1024u
+
+/* find_multi - find what the kernel has of fprobes, and the function; returns 0, or an errno with
+ * the text */
+static int find_multi(struct section *section, struct bpf_multi *multi, char *text)
+{
+	uint32_t cpus = section->plan.cpu_limit;
+	int error = bpf_multi_find(multi);
+	unsigned count;
+
+	if (error)
+		return fail(text, error, "no BTF of this kernel: %s", strerror(error));
+	if (!multi->is_there)
+		return fail(text, EOPNOTSUPP, "this kernel has none (CONFIG_FPROBE, Linux 5.18)");
+	count = symbol_find(section->plan.begin, &section->address);
+	if (count > 1)
+		return fail(text, EADDRNOTAVAIL, "several functions have that name");
+	section->address_times = multi->has_pool ? 1 + RETURNS_WATCHED / (2 * cpus) : 1;
+	return 0;
+}
+
+/* session_load - load the one program that runs at both; the beginning's */
+static int session_load(struct section *section, char *text)
+{
+	struct bpf_multi multi;
+	int error = find_multi(section, &multi, text);
+
+	if (error)
+		return error;
+	if (!multi.cookie || !multi.is_return)
+		return fail(text, EOPNOTSUPP, "this kernel has none (Linux 6.10)");
+	section->fds.session_cookie = multi.cookie;
+	section->fds.session_is_return = multi.is_return;
+	section->begin_program =
+	    load_program(section, PROGRAM_PROBE_SESSION,
+			 &(struct bpf_load_as){BPF_PROG_TYPE_KPROBE, ATTACH_SESSION, 0}, text);
+	return section->begin_program < 0 ? errno : 0;
+}
+
+static size_t session_count(const struct section *section, bool at_end)
+{
+	(void)section;
+	return !at_end;
+}
+
+static int session_attach(const struct section *section, bool at_end, size_t number)
+{
+	(void)number;
+	return bpf_multi_attach(&(struct bpf_multi_place){section->plan.begin, section->address,
+							  section->address_times, ATTACH_SESSION,
+							  false},
+				program_at(section, at_end));
+}
+
+static int multi_load(struct section *section, char *text)
+{
+	static const size_t numbers[2] = {PROGRAM_PROBE_ENTRY, PROGRAM_PROBE_RETURN};
+	struct bpf_multi multi;
+	int error = find_multi(section, &multi, text);
+
+	if (error)
+		return error;
+	if (!multi.has_pool)
+		return fail(text, EOPNOTSUPP,
+			    "from Linux 6.14 on a return does not say where on the stack it is: "
+			    "use kprobe-session");
+	return load_both(section, numbers,
+			 (struct bpf_load_as[]){{BPF_PROG_TYPE_KPROBE, ATTACH_MULTI, 0},
+						{BPF_PROG_TYPE_KPROBE, ATTACH_MULTI, 0}},
+			 text);
+}
+
+static int multi_attach(const struct section *section, bool at_end, size_t number)
+{
+	(void)number;
+	return bpf_multi_attach(&(struct bpf_multi_place){section->plan.begin, section->address,
+							  at_end ? section->address_times : 1,
+							  ATTACH_MULTI, at_end},
+				program_at(section, at_end));
 }
 
 /* ---------------------------------------------------------------- kprobe, kretprobe */
@@ -234,6 +321,10 @@ static int uprobe_attach(const struct section *section, bool at_end, size_t numb
 
 static const struct section_method fentry = {HOOK_FENTRY, "fentry", fentry_load, fentry_attach,
 					     NULL};
+static const struct section_method session = {HOOK_KPROBE_SESSION, "kprobe session", session_load,
+					      session_attach, session_count};
+static const struct section_method multi = {HOOK_KPROBE_MULTI, "kprobe multi", multi_load,
+					    multi_attach, NULL};
 static const struct section_method kprobe = {HOOK_KPROBE, "kprobe", kprobe_load, kprobe_attach,
 					     NULL};
 static const struct section_method place = {HOOK_KPROBE, "kprobe", place_load, place_attach,
@@ -243,7 +334,8 @@ static const struct section_method tracepoint = {HOOK_TRACEPOINT, "tracepoint", 
 static const struct section_method uprobe = {HOOK_UPROBE, "uprobe", uprobe_load, uprobe_attach,
 					     uprobe_count};
 
-static const struct section_method *const of_function[] = {&fentry, &kprobe, NULL};
+static const struct section_method *const of_function[] = {&fentry, &session, &multi, &kprobe,
+							   NULL};
 static const struct section_method *const of_places[] = {&place, NULL};
 static const struct section_method *const of_tracepoints[] = {&tracepoint, NULL};
 static const struct section_method *const of_user_code[] = {&uprobe, NULL};

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "bpf/map.h"
+#include "bpf/multi.h"
 #include "section/bpf/programs.h"
 #include "failure.h"
 #include "hooks.h"
@@ -166,16 +167,27 @@ static int attach_links(struct section *section, bool at_end, char *text)
 	return 0;
 }
 
-static void close_links(struct section_links *links)
+/* missed_by - how often the kernel did not run a program of open links */
+static uint64_t missed_by(const struct section_links *links)
 {
+	uint64_t missed = 0;
+
+	for (size_t i = 0; i < links->count; i++)
+		missed += bpf_link_missed(links->at[i]);
+	return missed;
+}
+
+static void close_links(struct section *section, struct section_links *links)
+{
+	section->missed += missed_by(links);
 	while (links->count)
 		close(links->at[--links->count]);
 }
 
 static void close_all_links(struct section *section)
 {
-	close_links(&section->begin_links);
-	close_links(&section->end_links);
+	close_links(section, &section->begin_links);
+	close_links(section, &section->end_links);
 }
 
 /*
@@ -592,8 +604,9 @@ void section_account(const struct section *section, struct section_account *acco
 	if (section->tracing)
 		tracing_account(section, account);
 	else
-		account->missed =
-		    missed_runs(section->begin_program) + missed_runs(section->end_program);
+		account->missed = missed_runs(section->begin_program) +
+				  missed_runs(section->end_program) + section->missed +
+				  missed_by(&section->begin_links) + missed_by(&section->end_links);
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++) {
 		const struct section_cpu *cpu = section_cpu_at(section, i);
 

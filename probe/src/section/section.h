@@ -71,7 +71,10 @@ struct section {
 	struct section_links begin_links;
 	struct section_links end_links;
 	struct section_part_links parts;
-	struct user_code user; /* of user code */
+	uint64_t address;	/* of a function of the kernel that has a fprobe; 0: by its name */
+	uint32_t address_times; /* that it is given to the kernel */
+	uint64_t missed;	/* by links that are closed */
+	struct user_code user;	/* of user code */
 	struct section_flush flush;
 	size_t element;
 	char *cpus; /* mapped */

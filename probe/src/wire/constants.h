@@ -183,7 +183,9 @@ enum section_hook {
 	HOOK_UPROBE = 4,
 	HOOK_KPROBE_EVENT = 5,
 	HOOK_TRACE_EVENT = 6,
-	HOOK_COUNT = 7,
+	HOOK_KPROBE_SESSION = 7,
+	HOOK_KPROBE_MULTI = 8,
+	HOOK_COUNT = 9,
 };
 
 /* What is disabled in a stretch: interrupts, or preemption. */

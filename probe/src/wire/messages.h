@@ -685,7 +685,7 @@ struct wire_listed_place {
 	uint8_t kind;
 	struct wire_bytes name;
 	struct wire_bytes detail;
-	uint8_t hooks;
+	uint16_t hooks;
 	uint8_t obstacle;
 	uint32_t same;
 	uint64_t offset;

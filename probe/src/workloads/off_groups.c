@@ -3,23 +3,17 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "activations/caller_names.h"
 #include "benchmark/child.h"
-#include "bpf/peek.h"
 #include "sampled/evidence.h"
+#include "sampled/kernel_code.h"
+#include "sampled/sampled.h"
 #include "wire/send.h"
 
 #define MOST WIRE_MOST_OFF_GROUPS
 /* Names of callers in a message. */
 #define NAMES_ROOM 3072u
-
-#if defined(__aarch64__)
-#define MACHINE SAMPLED_ARM64
-#else
-#define MACHINE SAMPLED_X86
-#endif
 
 bool off_groups_open(struct off_groups *groups)
 {
@@ -62,23 +56,19 @@ uint16_t off_groups_of(struct off_groups *groups, const struct off_place *place)
 /* ---------------------------------------------------------------- what a group shows */
 
 /* shows_enabling - whether the code before the place enables interrupts */
-static bool shows_enabling(const struct off_group *group, uint64_t start, int peek)
+static bool shows_enabling(const struct off_group *group, uint64_t start,
+			   const struct kernel_code *image)
 {
 	uint64_t length = group->at.callers[0] - start;
 	uint8_t code[EVIDENCE_MOST + 8];
 
-	if (MACHINE == SAMPLED_ARM64)
-		return evidence_in_code(MACHINE, group->at.code, sizeof(group->at.code));
-	if (!start || length > EVIDENCE_MOST || peek < 0)
+	if (SAMPLED_MACHINE != SAMPLED_X86)
+		return evidence_in_code(SAMPLED_MACHINE, group->at.code, sizeof(group->at.code));
+	if (!start || length > EVIDENCE_MOST)
 		return false;
-	for (uint64_t at = 0; at < length; at += 8) {
-		uint64_t word;
-
-		if (!bpf_peek(peek, start + at, &word))
-			return false;
-		memcpy(code + at, &word, sizeof(word));
-	}
-	return evidence_in_code(MACHINE, code, length);
+	if (!kernel_code_read(image, start, code, length))
+		return false;
+	return evidence_in_code(SAMPLED_MACHINE, code, length);
 }
 
 /* has_any - whether a name has one of the words */
@@ -112,10 +102,14 @@ static enum off_class judge(const struct off_group *group, bool enables,
 
 bool off_groups_judge(struct off_groups *groups, struct caller_names *names)
 {
-	int peek = bpf_peek_open();
+	struct kernel_code image;
 
-	if (!caller_names_open(names, (size_t)MOST * (SAMPLED_CALLERS + OFF_BEGAN)))
+	/* Without it nothing shows on x86. */
+	kernel_code_open(&image);
+	if (!caller_names_open(names, (size_t)MOST * (SAMPLED_CALLERS + OFF_BEGAN))) {
+		kernel_code_close(&image);
 		return false;
+	}
 	for (uint32_t i = 1; i < groups->count; i++) {
 		caller_names_add_all(names, groups->groups[i].at.callers, SAMPLED_CALLERS);
 		caller_names_add_all(names, groups->groups[i].at.began, OFF_BEGAN);
@@ -126,12 +120,11 @@ bool off_groups_judge(struct off_groups *groups, struct caller_names *names)
 		struct off_group *group = &groups->groups[i];
 		uint64_t start = caller_start(names, group->at.callers[0]);
 
-		group->class =
-		    judge(group, group->at.kind == OFF_KERNEL && shows_enabling(group, start, peek),
-			  names);
+		group->class = judge(
+		    group, group->at.kind == OFF_KERNEL && shows_enabling(group, start, &image),
+		    names);
 	}
-	if (peek >= 0)
-		close(peek);
+	kernel_code_close(&image);
 	return true;
 }
 

@@ -4,6 +4,7 @@
  * the code there is looked at: so all of them are kept until then.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,6 +244,7 @@ int off_turn_sample(struct off_turn *turn, const char *why)
 					     .cpus = plan->cpus,
 					     .counters = (uint32_t)turn->context->wanted->count};
 	struct off_run run = {.turn = turn};
+	char how[FAILURE_TEXT];
 	int error;
 
 	run.lost = calloc(plan->cpus.count, sizeof(*run.lost));
@@ -250,7 +252,10 @@ int off_turn_sample(struct off_turn *turn, const char *why)
 	error = run.lost && run.open ? sampled_open(&run.sampled, &sampled, turn->context->text)
 				     : fail(turn->context->text, ENOMEM, "no memory for samples");
 	if (!error) {
-		off_turn_send_method(turn, OFF_METHOD_SAMPLED, why);
+		snprintf(how, sizeof(how), "%.300s%s", why,
+			 *why && run.sampled.has_rings ? "; by perf's own records, without BPF"
+						       : "");
+		off_turn_send_method(turn, OFF_METHOD_SAMPLED, how);
 		error = off_turn_count(turn, sampled_events(&run.sampled));
 	}
 	if (!error)

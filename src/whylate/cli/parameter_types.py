@@ -11,8 +11,9 @@ import click
 
 from whylate.files import check_new_path
 from whylate.quantities import parse_ns
-from whylate.recording.plan import Setting
+from whylate.recording.plan import THREADS, Setting
 from whylate.run.errors import RequestError
+from whylate.run.knobs.files import threads_setting
 from whylate.run.loads import parse_load
 from whylate.run.workloads.sweeps import parse_count
 from whylate.text import plain
@@ -109,10 +110,15 @@ def _parse_cpus(text: str) -> tuple[int, ...]:
 
 
 def _parse_setting(text: str) -> Setting:
+    if text.startswith(THREADS):
+        # The name of a thread may have any character.
+        name, _, priority = text.rpartition("=")
+        return threads_setting(name.removeprefix(THREADS), priority)
     path, equals, value = text.partition("=")
     if not equals or not value or not path.startswith(_SETTING_ROOTS) or "/../" in path:
         raise ValueError(
-            f"{text!r}: write PATH=VALUE with a path under {', '.join(_SETTING_ROOTS)}"
+            f"{text!r}: write PATH=VALUE with a path under {', '.join(_SETTING_ROOTS)}, or "
+            f"{THREADS}NAME=N"
         )
     return Setting(path, value)
 
@@ -143,7 +149,7 @@ DURATION = Parsed("time", _parse_duration)
 #: Their numbers, in the order given.
 CPUS = Parsed("cpus", _parse_cpus)
 LOAD = Parsed("load", parse_load)
-#: A file under /proc/sys, /proc/irq or /sys, and its value for the run.
+#: A file under /proc/sys, /proc/irq or /sys, and its value for the run; or a priority of threads.
 SETTING = Parsed("path=value", _parse_setting)
 #: Checked here, and kept as it was written.
 REQUIREMENT = Parsed("limit", _check_requirement)

@@ -62,7 +62,8 @@ _OPTIONS = (
           help="Run a background load: memory, code, tlb, switch, net, fork, mmap, timer, disk, "
           "or cmd:COMMAND. May be repeated."),
     _load("--set", "settings", type=SETTING, multiple=True,
-          help="Change a file under /proc/sys or /sys for the run. May be repeated."),
+          help="Change a file under /proc/sys or /sys for the run, or priority:NAME, SCHED_FIFO "
+          "for all threads of a name. May be repeated."),
     _load("--fault", "faults", multiple=True, metavar="'NAME [PARAMETER=VALUE]...'",
           help="In virtual time: inject a fault (see whylate lab faults). May be repeated."),
     option_under(Heading.RECORDING)(

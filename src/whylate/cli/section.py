@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 #: How it is known for how long interrupts or preemption are disabled.
 OF_OFF = ("samples", "tracepoints")
-HOOKS = ("best", "fentry", "kprobe", "tracefs", "uprobe", *OF_OFF)
+HOOKS = (
+    "best", "fentry", "kprobe-session", "kprobe-multi", "kprobe", "tracefs", "uprobe", *OF_OFF
+)  # fmt: skip
 _what = option_under(Heading.WHAT)
 _recording = option_under(Heading.RECORDING)
 

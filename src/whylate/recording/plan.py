@@ -20,11 +20,23 @@ class LoadPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: str | None = None
 
 
+#: What the path of a setting of threads begins with.
+THREADS = "priority:"
+
+
 class Setting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file under /proc/sys or /sys written for the run and put back after it."""
+    """A file under /proc/sys or /sys written for the run and put back after it.
+
+    Or a priority of SCHED_FIFO for all threads of a name: path is priority:NAME.
+    """
 
     path: str
     value: str
+
+    @property
+    def is_of_threads(self) -> bool:
+        """Whether it is of threads, which the loads of the run may start."""
+        return self.path.startswith(THREADS)
 
 
 class FaultPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

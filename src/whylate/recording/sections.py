@@ -28,10 +28,15 @@ from whylate.wire.messages import ExecutionBins, OffBins, SectionArm
 MOST_CALLERS = 8
 #: The same of the end of an execution.
 MOST_PATH_CALLERS = 24
-HookName = Literal["fentry", "kprobe", "tracepoint", "uprobe", "kprobe event", "trace event"]
+HookName = Literal[
+    "fentry", "kprobe session", "kprobe multi", "kprobe", "tracepoint", "uprobe",
+    "kprobe event", "trace event",
+]  # fmt: skip
 #: By the number that the probe sends.
 HOOKS: dict[int, HookName] = {
     SectionHook.FENTRY: "fentry",
+    SectionHook.KPROBE_SESSION: "kprobe session",
+    SectionHook.KPROBE_MULTI: "kprobe multi",
     SectionHook.KPROBE: "kprobe",
     SectionHook.TRACEPOINT: "tracepoint",
     SectionHook.UPROBE: "uprobe",

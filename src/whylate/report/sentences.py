@@ -23,6 +23,8 @@ from whylate.text import plain
 
 #: Hooks that are not called by their names.
 _HOOKS = {
+    "kprobe session": "a kprobe session",
+    "kprobe multi": "fprobes (kprobe multi)",
     "kprobe event": "kprobe events (tracefs)",
     "trace event": "trace events (tracefs)",
 }

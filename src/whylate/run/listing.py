@@ -40,7 +40,9 @@ _KINDS: dict[int, Kind] = {
     ListedKind.USDT: "USDT probe",
 }
 #: Hooks whose programs need the kernel's BTF on any board.
-_BY_TYPES = (SectionHook.FENTRY, SectionHook.KPROBE)
+_BY_TYPES = (
+    SectionHook.FENTRY, SectionHook.KPROBE_SESSION, SectionHook.KPROBE_MULTI, SectionHook.KPROBE
+)  # fmt: skip
 _OWN = "it runs while an execution is timed"
 _REASONS: dict[int, str] = {
     Obstacle.NOTRACE: "notrace: the kernel has no place for a hook there",

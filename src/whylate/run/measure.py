@@ -138,8 +138,8 @@ def _carry_out(run: Run) -> Closing:
 
 def _prepare(run: Run) -> None:
     """Apply settings, start the loads and let them warm up."""
-    for setting in run.plan.settings:
-        run.client.call(Setting(setting.path, setting.value))
+    for command in setting_commands(run.plan, of_threads=False):
+        run.client.call(command)
     for index, load in enumerate(run.plan.loads):
         run.client.call(load_command(index, load))
     if run.plan.loads:
@@ -148,6 +148,18 @@ def _prepare(run: Run) -> None:
         while (left := deadline - time.monotonic()) > 0 and not run.stopped():
             run.client.pump(min(left, REPORT_S))
         refuse_dead_loads(run)
+    # Threads of the loads are there by now.
+    for command in setting_commands(run.plan, of_threads=True):
+        run.client.call(command)
+
+
+def setting_commands(plan: RunPlan, *, of_threads: bool) -> list[Setting]:
+    """Return the commands that apply the settings of a plan, those of threads or the others."""
+    return [
+        Setting(setting.path, setting.value)
+        for setting in plan.settings
+        if setting.is_of_threads == of_threads
+    ]
 
 
 def load_command(index: int, load: LoadPlan) -> LoadStart:

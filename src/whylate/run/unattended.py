@@ -12,7 +12,7 @@ import re
 import shutil
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing as closed
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,7 +37,12 @@ from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.run.budgets import measuring_budget
 from whylate.run.console import copy_console
 from whylate.run.hits import hits_command, refuse_uncounted
-from whylate.run.measure import load_command, recorder_commands, refuse_dead_loads
+from whylate.run.measure import (
+    load_command,
+    recorder_commands,
+    refuse_dead_loads,
+    setting_commands,
+)
 from whylate.run.preparation.image import RESULT, check_result, image_files
 from whylate.run.preparation.model import Preparation, PreparationError
 from whylate.run.progress import Observer, Step, Tally
@@ -57,7 +62,6 @@ from whylate.wire.messages import (
     HitsEnd,
     Message,
     Pause,
-    Setting,
     Welcome,
 )
 
@@ -97,6 +101,11 @@ class Script:
         """Append a command, whose answers belong to that stage."""
         stage.add(self._link.send(message))
 
+    def add_all(self, commands: Iterable[Message], stage: set[int]) -> None:
+        """Append commands."""
+        for command in commands:
+            self.add(command, stage)
+
     def read(self, requests: Sequence[FileRequest], stage: set[int]) -> None:
         """Append reads of files."""
         for command in read_commands(requests):
@@ -125,17 +134,17 @@ def write_script(
     script.add(Frequency(tuple(plan.measured_cpus)), script.facts)
     script.read(for_release(WANTED, release), script.facts)
     script.read([RESULT] if prepared else [], script.prepared)
-    for setting in plan.settings:
-        script.add(Setting(setting.path, setting.value), script.preparing)
-    for index, load in enumerate(plan.loads):
-        script.add(load_command(index, load), script.preparing)
+    script.add_all(setting_commands(plan, of_threads=False), script.preparing)
+    loads = [load_command(index, load) for index, load in enumerate(plan.loads)]
+    script.add_all(loads, script.preparing)
     if plan.loads:
         script.add(Pause(WARM_UP_MS), script.preparing)
+    # Threads of the loads are there by now.
+    script.add_all(setting_commands(plan, of_threads=True), script.preparing)
     script.add(Pause(settling_ms(plan.seed)), script.preparing)
     script.read(WANTED_AFTER, script.before)
     activations = plan.activations
-    for recorder_command in recorder_commands(plan.recorder):
-        script.add(recorder_command, script.recorder)
+    script.add_all(recorder_commands(plan.recorder), script.recorder)
     # Last: what starting the recorder hits is not of the run.
     hits = hits_command(plan)
     if hits is not None:

@@ -182,6 +182,8 @@ class SectionHook(IntEnum):
     UPROBE = 4
     KPROBE_EVENT = 5
     TRACE_EVENT = 6
+    KPROBE_SESSION = 7
+    KPROBE_MULTI = 8
 
 
 class OffWhat(IntEnum):

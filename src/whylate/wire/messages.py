@@ -161,7 +161,7 @@ class Section(
         "duration_ns": (1, 2_592_000_000_000_000),
         "spool": (0, 1),
         "kind": (0, 2),
-        "hook": (0, 6),
+        "hook": (0, 8),
         "key": (0, 2),
         "pid": (0, 2_147_483_647),
         "one_in": (0, 16_777_216),
@@ -790,7 +790,7 @@ class SectionStarted(
     Message,
     kind=126,
     ranges={
-        "hook": (1, 6),
+        "hook": (1, 8),
         "one_in": (1, 16_777_216),
         "parts": (0, 127),
         "tried_ns": (0, 4_611_686_018_427_387_903),
@@ -978,7 +978,7 @@ class ListedPlace(
     kind: U8
     name: Text
     detail: Text
-    hooks: U8
+    hooks: U16
     obstacle: U8
     same: U32
     offset: U64
@@ -990,7 +990,7 @@ class PlacesListed(
     Message,
     kind=135,
     ranges={
-        "hooks": (0, 6),
+        "hooks": (0, 8),
         "floor_ns": (0, 4_611_686_018_427_387_903),
         "with_ns": (0, 4_611_686_018_427_387_903),
         "without_ns": (0, 4_611_686_018_427_387_903),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 8aa838d82a8ac835683489b954d9438b823b1684bdeeceb94fc7ad4bbd97c635 */
+/* sources: sha256 a7e6f9ab767f7ee3d513e1909296626634eb528eecea0d13f3ec752ad6c14bae */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -35,6 +35,7 @@ enum sampled_place {
 
 #define SAMPLED_X86   0
 #define SAMPLED_ARM64 1
+#define SAMPLED_ARM   2 /* 32 bits, where no program of BPF does it */
 
 /* Constants once the program is loaded. */
 struct sampled_config {

@@ -68,6 +68,35 @@ SECTION("kprobe/return") int probe_return(struct pt_regs *regs)
 	return 0;
 }
 
+/*
+ * probe_session - both in one program: a number that the kernel keeps for each execution says where
+ * on the stack it began
+ *
+ * Where the entry of an execution is missed that number is what the kernel had there before: it is
+ * set to 0 when it has been read, which is no place.
+ */
+SECTION("kprobe/session") int probe_session(struct pt_regs *regs)
+{
+	bool is_return = bpf_session_is_return(regs);
+	__u64 now = is_return ? bpf_ktime_get_ns() : 0, place;
+	__u64 pid_tgid = bpf_get_current_pid_tgid(), *cookie;
+
+	if (is_return) {
+		cookie = bpf_session_cookie(regs);
+		place = *cookie;
+		*cookie = 0;
+		if (may_end(pid_tgid))
+			end(thread_key(pid_tgid), 0, place, now, pid_tgid, 1, regs);
+		return 0;
+	}
+	/* The kernel does not watch for the return. */
+	if (!is_wanted(pid_tgid))
+		return 1;
+	*bpf_session_cookie(regs) = regs->sp;
+	begin(thread_key(pid_tgid), 0, regs->sp, code_at(regs));
+	return 0;
+}
+
 /* ---------------------------------------------------------------- pairs of places in user code */
 
 SECTION("kprobe/begin") int probe_begin(void *context)

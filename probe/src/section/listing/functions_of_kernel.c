@@ -149,6 +149,9 @@ static void judge(const struct listing *listing, const struct boot_code *boot,
 		return;
 	if (name->type)
 		name->hooks |= hook_bit(HOOK_FENTRY);
+	/* Where ftrace has a place, it is known to be one. */
+	if (!(listing->lacks & LACKS_TRACEABLE))
+		name->hooks |= hook_bit(HOOK_KPROBE_SESSION) | hook_bit(HOOK_KPROBE_MULTI);
 	if (!(name->flags & IS_FORBIDDEN))
 		name->hooks |= hook_bit(HOOK_KPROBE) | hook_bit(HOOK_KPROBE_EVENT);
 	if (!name->hooks)

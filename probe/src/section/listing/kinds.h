@@ -19,9 +19,9 @@ struct listing {
 };
 
 /* hook_bit - the bit of a hook in a set of them */
-static inline uint8_t hook_bit(enum section_hook hook)
+static inline uint16_t hook_bit(enum section_hook hook)
 {
-	return (uint8_t)(1u << hook);
+	return (uint16_t)(1u << hook);
 }
 
 /* Each returns 0, or an errno with the text. */

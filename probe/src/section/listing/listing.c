@@ -13,7 +13,7 @@
 
 #define ARGUMENT_ROOM 128
 #define FILE_ROOM     (WIRE_LONGEST_PLACE + 1)
-#define HOOKS_MOST    4
+#define HOOKS_MOST    6
 
 /* A list of strings that is being written. */
 struct strings {

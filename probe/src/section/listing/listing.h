@@ -15,7 +15,7 @@
 #include "section/floor.h"
 #include "wire/messages.h"
 
-#define LISTED_HOOKS (HOOK_TRACE_EVENT + 1)
+#define LISTED_HOOKS (HOOK_KPROBE_MULTI + 1)
 
 struct sender;
 

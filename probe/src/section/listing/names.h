@@ -17,7 +17,7 @@ struct listed_name {
 	uint32_t same; /* how many have that name */
 	uint32_t type; /* in the kernel's BTF; 0: none */
 	uint8_t flags; /* the caller's */
-	uint8_t hooks;
+	uint16_t hooks;
 	uint8_t obstacle; /* enum obstacle */
 };
 

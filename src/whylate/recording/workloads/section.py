@@ -19,7 +19,9 @@ from whylate.wire.constants import (
     MOST_ONE_IN,
 )
 
-Hook = Literal["best", "fentry", "kprobe", "tracefs"]
+Hook = Literal["best", "fentry", "kprobe-session", "kprobe-multi", "kprobe", "tracefs"]
+#: Of places that are not whole functions.
+PlacesHook = Literal["best", "kprobe", "tracefs"]
 
 
 class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="by"):
@@ -52,7 +54,7 @@ class KernelPlaces(Place, frozen=True, tag="places", kw_only=True):
 
     begin: str
     end: str
-    hook: Literal["best", "kprobe", "tracefs"] = "best"
+    hook: PlacesHook = "best"
 
     @property
     def description(self) -> str:

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from whylate.lab.description import LabError
-from whylate.recording.plan import RunPlan
+from whylate.recording.plan import THREADS, RunPlan
 from whylate.run.errors import RequestError
 from whylate.run.knobs.commands import CommandKnob, CommandSetting
 from whylate.run.knobs.files import (
@@ -103,7 +103,7 @@ def _apply(applied: Applied, name: str, value: str) -> Applied:
     prefix, colon, rest = name.partition(":")
     if colon and prefix in _PREFIXED:
         return _PREFIXED[prefix](applied, rest, value)
-    prefixes = (f"{prefix}:…" for prefix in (*FILE_PREFIXES, *_PREFIXED))
+    prefixes = (f"{prefix}:…" for prefix in (*FILE_PREFIXES, THREADS[:-1], *_PREFIXED))
     names = ", ".join([*FILES, *_NAMED, *KNOBS, *prefixes, "a path"])
     raise RequestError(f"unknown knob {shorten(name)}, expected one of {names}")
 
@@ -153,6 +153,9 @@ def _workload_knob(applied: Applied, name: str, value: str) -> Applied:
     """Apply a knob that only some workloads have."""
     workload = applied.plan.workload
     knob = rules(workload).knobs.get(name)
+    setting = rules(workload).setting(workload, name, value)
+    if setting is not None:
+        return applied.with_plan(settings=[*applied.plan.settings, setting])
     if knob is None:
         raise RequestError(f"knob {name}: the workload {workload.kind} has no such setting")
     return applied.with_plan(workload=knob(workload, value))

@@ -6,8 +6,10 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from whylate.recording.plan import Setting
+from whylate.recording.plan import THREADS, Setting
 from whylate.run.errors import RequestError
+from whylate.text import is_number
+from whylate.wire.constants import HIGHEST_PRIORITY, LONGEST_COMM
 
 #: Stands for each CPU of the board in the path of a setting.
 EACH_CPU = "{cpu}"
@@ -48,10 +50,14 @@ _IDLE_STATE = re.compile(rf"{_CPU}/cpu[^/]+/cpuidle/state\d+/disable")
 def file_setting(name: str, value: str) -> Setting | None:
     """Return the file that a knob writes, {cpu} in it for each CPU; None if the knob is no file.
 
+    The priority of threads is one as well.
+
     Raises RequestError for a name or value that the knob cannot have.
     """
     path = FILES.get(name, name)
-    prefix, _, rest = name.partition(":")
+    prefix, colon, rest = name.partition(":")
+    if prefix + colon == THREADS:
+        return threads_setting(rest, value)
     if prefix in FILE_PREFIXES:
         pattern, template, advice = FILE_PREFIXES[prefix]
         match = re.fullmatch(pattern, rest)
@@ -67,6 +73,17 @@ def file_setting(name: str, value: str) -> Setting | None:
     if not fits or not path.startswith(_ROOTS) or "/../" in path:
         raise RequestError(f"knob {shorten(path)}: a path must be under {', '.join(_ROOTS)}")
     return Setting(path, value)
+
+
+def threads_setting(name: str, value: str) -> Setting:
+    """Return the setting of a priority for all threads of a name; raises RequestError."""
+    if not name.isprintable() or not 0 < len(name.encode()) <= LONGEST_COMM:
+        raise RequestError(
+            f"knob {THREADS}{shorten(name)}: write the name of threads, as ps -L -o comm shows it"
+        )
+    if not is_number(value, 2) or not 1 <= int(value) <= HIGHEST_PRIORITY:
+        raise RequestError(f"knob {THREADS}{shorten(name)}: expected a number from 1 to 99")
+    return Setting(f"{THREADS}{name}", str(int(value)))
 
 
 def check_one_file(files: Sequence[tuple[str, str]], name: str, path: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from whylate.recording.plan import RunPlan
+from whylate.recording.plan import RunPlan, Setting
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
@@ -63,6 +63,11 @@ class WorkloadRules(ABC):
     def with_variables(self, workload: Any, variables: Sequence[str]) -> Workload | None:
         """Give NAME=VALUE to the commands of the workload; None if it has none."""
         del workload, variables
+        return None
+
+    def setting(self, workload: Any, knob: str, value: str) -> Setting | None:
+        """Return the setting of the board that a knob of the workload is; None: it is none."""
+        del workload, knob, value
         return None
 
     def with_parameter(self, workload: Any, name: str, value: str) -> Workload:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import msgspec
 
 from whylate.recording.bounds import Small
-from whylate.recording.plan import RunPlan
+from whylate.recording.plan import RunPlan, Setting
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import (
     AnyPlace,
     Condition,
+    Hook,
     KernelFunction,
     KernelPlaces,
+    PlacesHook,
     Section,
     TracepointPair,
     UserCode,
 )
 from whylate.run.errors import RequestError
+from whylate.run.knobs.files import threads_setting
 from whylate.run.workloads.app import check_comm, check_pid
 from whylate.run.workloads.counters import check_counters, resolve_counters
 from whylate.run.workloads.rules import ActivationRules
@@ -121,6 +124,16 @@ class SectionRules(ActivationRules):
         resolved: Section = msgspec.structs.replace(workload, counters=counters)
         return resolved
 
+    def setting(self, workload: Section, knob: str, value: str) -> Setting | None:
+        """Return the priority of the threads whose executions are timed; raises RequestError."""
+        if knob != "priority":
+            return None
+        if workload.comm is None:
+            raise RequestError(
+                "knob priority: the section is of threads of any name: write priority:NAME = N"
+            )
+        return threads_setting(workload.comm, value)
+
     def repeat(self, workload: Section, duration_ns: int, recorder: RecorderPlan) -> Section:
         """Return the section with a recorder whose windows the probe chooses."""
         if workload.pid is not None:
@@ -217,7 +230,7 @@ def check_experiment(workload: Section) -> None:
 def _hook_of(place: AnyPlace) -> SectionHook:
     """Return the hook of the wire: of tracefs there is one for each kind of place."""
     if place.hook != "tracefs":
-        return SectionHook[place.hook.upper()]
+        return SectionHook[place.hook.upper().replace("-", "_")]
     is_event = isinstance(place, TracepointPair)
     return SectionHook.TRACE_EVENT if is_event else SectionHook.KPROBE_EVENT
 
@@ -297,14 +310,16 @@ def parse_place(text: str, hook: str = "best") -> AnyPlace:
             )
         return parse_user_code(text.strip(), "best" if hook == "best" else "uprobe")
     begin, dots, rest = text.strip().partition("..")
-    if hook not in ("best", "fentry", "kprobe", "tracefs"):
-        raise RequestError(f"unknown hook {hook[:40]!r}: expected best, fentry, kprobe or tracefs")
+    if hook not in get_args(Hook):
+        raise RequestError(
+            f"unknown hook {hook[:40]!r}: expected one of {', '.join(get_args(Hook))}"
+        )
     place: AnyPlace
     if not dots:
         place = KernelFunction(begin, hook)  # type: ignore[arg-type]
     elif _are_kernel_places(begin, rest):
-        if hook == "fentry":
-            raise RequestError("--hook fentry times whole functions: use kprobe or tracefs")
+        if hook not in get_args(PlacesHook):
+            raise RequestError(f"--hook {hook} times whole functions: use kprobe or tracefs")
         place = KernelPlaces(begin=begin.strip(), end=rest.strip(), hook=hook)  # type: ignore[arg-type]
     else:
         # Another hook than that of all tracepoints is for functions.
