@@ -20,8 +20,8 @@ def offset(directory: Path, *words: str) -> dict[str, Any]:
     """Return the figures of the second of two CPUs."""
     cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
     document = measured(
-        directory, "clock", "--between-cpus", "--cpus", cpus, "--rounds", "12", "--repetitions", "4",
-        "--block", "10ms", *words,
+        directory, "clock", "--between-cpus", "--cpus", cpus, "--rounds", "12",
+        "--repetitions", "4", "--block", "10ms", *words,
     )  # fmt: skip
     (only,) = document["points"]
     assert isinstance(only, dict)
