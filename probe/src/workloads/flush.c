@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "benchmark/benchmark.h"
+#include "benchmark/seed.h"
 #include "benchmark/shootdowns.h"
 #include "clock.h"
 #include "thread.h"
@@ -206,23 +207,17 @@ static int run_block(struct flush_run *run, int kind, const struct shootdowns *c
 	return 0;
 }
 
-/*
- * random_order - return the blocks of a repetition in an order of its own: each of the six is as
- * likely. The mixing is splitmix64's (Steele, Lea, Flood 2014).
- */
+/* random_order - draw the order of the blocks of a repetition: each of the six is as likely */
 static void random_order(uint64_t turn, uint64_t repetition, int order[BLOCKS])
 {
-	uint64_t mixed = 0x9E3779B97F4A7C15ull * (1 + (turn << 16) + repetition);
+	uint64_t random = seed_of(turn, repetition);
 
-	mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
-	mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
-	mixed ^= mixed >> 31;
 	for (int i = 0; i < BLOCKS; i++)
 		order[i] = i;
 	for (int i = BLOCKS - 1; i > 0; i--) {
-		int other = (int)(mixed % (uint64_t)(i + 1)), moved = order[i];
+		int other = (int)(random % (uint64_t)(i + 1)), moved = order[i];
 
-		mixed /= (uint64_t)(i + 1);
+		random /= (uint64_t)(i + 1);
 		order[i] = order[other];
 		order[other] = moved;
 	}
