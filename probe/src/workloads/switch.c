@@ -15,6 +15,8 @@
 #include "benchmark/flushes.h"
 #include "benchmark/switch_trace.h"
 #include "benchmark/token_ring.h"
+#include "guardian/guardian.h"
+#include "recorder/flight.h"
 
 /* Even of large rings: each block has one round in which each task also reads its switches. */
 #define LEAST_ROUNDS 16u
@@ -223,7 +225,10 @@ static int start_traced(struct workload *workload, const union wire_command *com
 	    .trace_bytes = asked->trace_bytes,
 	};
 
-	return start_plan(workload, &plan);
+	/* A turn that is ended early leaves its instance of tracing. */
+	int error = guardian_tracing(workload->context.flight->guardian, workload->text);
+
+	return error ? error : start_plan(workload, &plan);
 }
 
 const struct workload_ops workload_switch = {
