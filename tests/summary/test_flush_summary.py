@@ -74,6 +74,13 @@ def test_a_kernel_that_counts_no_flushes_has_a_price_and_a_reason() -> None:
     assert any("only x86" in note for note in found.notes)
 
 
+def test_where_flushes_are_carried_to_all_cpus_calls_elsewhere_are_a_finding() -> None:
+    rows = [row(turn, (-1) ** turn * 10, elsewhere_ns=800 + turn, flushes=0) for turn in range(6)]
+    assert [finding.code for finding in summary(rows, error=2).findings] == ["elsewhere-price"]
+    counted = [row(turn, 1500, elsewhere_ns=800) for turn in range(6)]
+    assert [finding.code for finding in summary(counted).findings] == ["flush-price"]
+
+
 def test_a_block_without_a_call_is_refused() -> None:
     rows = [{**row(turn, 1500), "shared_calls": 0} for turn in range(6)]
     assert "no call" in str(summary(rows).points[0].refused)

@@ -23,7 +23,9 @@ class FlushPoint(BenchmarkPoint, frozen=True):
     """
 
     details: ClassVar[Mapping[str, Callable[[Any], str]]] = {
-        "set_bytes": lambda point: f"set of {size_text(point.set_bytes)}",
+        "set_bytes": lambda point: (
+            f"set of {size_text(point.set_bytes)}" if point.set_bytes else "no set"
+        ),
         "every_ns": lambda point: f"every {point.every_ns} ns",
         "cpus": lambda point: cpus_text(point.cpus),
     }

@@ -145,6 +145,7 @@ def _reason(error: int) -> str:
 
 
 def _findings(points: Sequence[PointFigures]) -> Iterator[Finding]:
+    """Yield the price of flushes; where they are not counted, also that of calls elsewhere."""
     for point in points:
         price, lost = point.figures["ns_per_flush"], point.figures["lost"]
         if price.low is not None and price.low > 0 and price.high is not None:
@@ -153,4 +154,13 @@ def _findings(points: Sequence[PointFigures]) -> Iterator[Finding]:
                 f"{point.name}: each costs the other CPU {price.value:.4g} ns "
                 f"[{price.low:.4g}, {price.high:.4g}], here {format_percent(lost.value, 1)} of its "
                 "time",
+            )
+        elsewhere = point.figures["other_ns_per_call"]
+        is_counted = point.facts.get("flushes_per_call") is not None
+        if not is_counted and elsewhere.low is not None and elsewhere.low > 0:
+            yield Finding(
+                "elsewhere-price",
+                f"{point.name}: each in another address space costs the other CPU "
+                f"{elsewhere.value:.4g} ns [{elsewhere.low:.4g}, {elsewhere.high or 0:.4g}]: for "
+                "flushes that are carried to all CPUs, or for caches and memory",
             )
