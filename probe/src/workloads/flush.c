@@ -38,24 +38,20 @@
 #define PATIENCE_NS (5ull * NS_PER_S)
 #define NO_CPU	    "CPU %u cannot be used: %s"
 
-/* How a caller is started and stopped, and what it reports: in memory that a process shares too. */
-struct caller_words {
+/* A caller: how it is started and stopped, and what it reports. In memory that a process shares
+ * too, and that stays until the process ends, as the caller does. */
+struct caller {
+	const struct wire_bench_flush *plan;
+	size_t page;
 	_Alignas(64) _Atomic int go;
 	_Alignas(64) _Atomic int working;
 	_Alignas(64) uint64_t calls;
 	_Atomic int error;
 };
 
-struct caller {
-	const struct wire_bench_flush *plan;
-	struct caller_words *words;
-	size_t page;
-};
-
 struct flush_run {
 	const struct wire_bench_flush *plan;
-	struct caller callers[2];
-	struct caller_words *words; /* of both */
+	struct caller *callers; /* SHARED_CALLER and OTHER_CALLER */
 	const volatile uint8_t *set;
 	size_t page;
 	uint64_t steps; /* so that the work is not left out */
@@ -98,25 +94,24 @@ static int flush_once(const struct caller *caller, uint8_t **kept)
 
 static void call_until_stopped(struct caller *caller)
 {
-	struct caller_words *words = caller->words;
 	uint64_t due_ns = clock_ns(), calls = 0;
 	uint8_t *kept = NULL;
 	int error = 0;
 
-	atomic_store(&words->working, 1);
-	while (atomic_load_explicit(&words->go, memory_order_relaxed) && !error) {
+	atomic_store(&caller->working, 1);
+	while (atomic_load_explicit(&caller->go, memory_order_relaxed) && !error) {
 		error = flush_once(caller, &kept);
 		calls += !error;
 		due_ns += caller->plan->every_ns;
 		while (clock_ns() < due_ns &&
-		       atomic_load_explicit(&words->go, memory_order_relaxed))
+		       atomic_load_explicit(&caller->go, memory_order_relaxed))
 			;
 	}
 	if (kept)
 		munmap(kept, caller->plan->pages * caller->page);
-	words->calls = calls;
-	atomic_store(&words->error, error);
-	atomic_store(&words->working, 0);
+	caller->calls = calls;
+	atomic_store(&caller->error, error);
+	atomic_store(&caller->working, 0);
 }
 
 static void *caller_main(void *argument)
@@ -124,9 +119,9 @@ static void *caller_main(void *argument)
 	struct caller *caller = argument;
 	int error = thread_pin(caller->plan->caller);
 
-	atomic_store(&caller->words->error, error);
+	atomic_store(&caller->error, error);
 	for (;;) {
-		if (!error && atomic_load(&caller->words->go))
+		if (!error && atomic_load(&caller->go))
 			call_until_stopped(caller);
 		clock_sleep_until(clock_ns() + LOOK_NS);
 	}
@@ -179,13 +174,14 @@ static bool wait_for(const _Atomic int *word, int value)
 static int run_block(struct flush_run *run, int kind, const struct shootdowns *counted,
 		     struct flush_block *block)
 {
-	struct caller_words *words = kind == NO_CALLER ? NULL : &run->words[kind];
+	struct caller *caller = kind == NO_CALLER ? NULL : &run->callers[kind];
 	uint64_t before = shootdowns_read(counted), start_ns, end_ns, at = run->steps, units = 0;
 
-	if (words) {
-		atomic_store(&words->go, 1);
-		if (!wait_for(&words->working, 1))
-			return atomic_load(&words->error) ? atomic_load(&words->error) : ETIMEDOUT;
+	if (caller) {
+		atomic_store(&caller->go, 1);
+		if (!wait_for(&caller->working, 1))
+			return atomic_load(&caller->error) ? atomic_load(&caller->error)
+							   : ETIMEDOUT;
 	}
 	start_ns = clock_ns();
 	do {
@@ -195,13 +191,13 @@ static int run_block(struct flush_run *run, int kind, const struct shootdowns *c
 	} while (end_ns - start_ns < run->plan->block_ns);
 	run->steps = at;
 	*block = (struct flush_block){.ns = end_ns - start_ns, .units = units};
-	if (words) {
-		atomic_store(&words->go, 0);
-		if (!wait_for(&words->working, 0))
+	if (caller) {
+		atomic_store(&caller->go, 0);
+		if (!wait_for(&caller->working, 0))
 			return ETIMEDOUT;
-		block->calls = words->calls;
-		if (atomic_load(&words->error))
-			return atomic_load(&words->error);
+		block->calls = caller->calls;
+		if (atomic_load(&caller->error))
+			return atomic_load(&caller->error);
 	}
 	block->flushes = shootdowns_read(counted) - before;
 	return 0;
@@ -254,9 +250,10 @@ static int start_callers(struct flush_run *run, struct child_context *context)
 	pthread_t thread;
 	int error;
 
-	for (int i = 0; i < 2; i++)
-		run->callers[i] =
-		    (struct caller){.plan = run->plan, .words = &run->words[i], .page = run->page};
+	for (int i = 0; i < NO_CALLER; i++) {
+		run->callers[i].plan = run->plan;
+		run->callers[i].page = run->page;
+	}
 	error = start_other(&run->callers[OTHER_CALLER]);
 	if (!error)
 		error = thread_start(&thread, THREAD_ANY_CPU, caller_main,
@@ -271,9 +268,9 @@ static int run_plan(struct child_context *context, const void *asked)
 	struct shootdowns counted;
 	int error;
 
-	run.words = mmap(NULL, 2 * sizeof(*run.words), PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (run.words == MAP_FAILED)
+	run.callers = mmap(NULL, NO_CALLER * sizeof(*run.callers), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run.callers == MAP_FAILED)
 		return fail(context->text, ENOMEM, "no memory that two processes share");
 	/* From here on, so that the other address space never comes to the victim's CPU. */
 	error = thread_pin(plan->caller);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "benchmark/benchmark.h"
@@ -124,24 +125,29 @@ static int repeat(struct offset_run *run, struct child_context *context, uint16_
 
 static int run_plan(struct child_context *context, const void *asked)
 {
-	struct offset_run run = {.plan = asked};
+	/* The peer runs until the process ends. */
+	struct offset_run *run = aligned_alloc(64, sizeof(*run));
 	struct timespec now;
 	pthread_t peer;
-	int error = thread_pin(run.plan->first);
+	int error;
 
+	if (!run)
+		return fail(context->text, ENOMEM, "no memory for two threads");
+	memset(run, 0, sizeof(*run));
+	run->plan = asked;
+	error = thread_pin(run->plan->first);
 	if (error)
-		return fail(context->text, error, "CPU %u cannot be used: %s", run.plan->first,
+		return fail(context->text, error, "CPU %u cannot be used: %s", run->plan->first,
 			    strerror(error));
-	if (clock_gettime(run.plan->clock, &now))
-		return fail(context->text, errno, "clock %u cannot be read: %s", run.plan->clock,
+	if (clock_gettime(run->plan->clock, &now))
+		return fail(context->text, errno, "clock %u cannot be read: %s", run->plan->clock,
 			    strerror(errno));
-	error = thread_start(&peer, THREAD_ANY_CPU, peer_main, &run);
+	error = thread_start(&peer, THREAD_ANY_CPU, peer_main, run);
 	if (error)
 		return fail(context->text, error, "no thread on the second CPU: %s",
 			    strerror(error));
-	/* The peer ends with the process. */
-	for (uint16_t i = 0; i < run.plan->repetitions && !error; i++)
-		error = repeat(&run, context, i);
+	for (uint16_t i = 0; i < run->plan->repetitions && !error; i++)
+		error = repeat(run, context, i);
 	return error;
 }
 

@@ -23,6 +23,8 @@ from whylate.wire.constants import (
 )
 from whylate.wire.messages import BenchSwitch, BenchTracedSwitch
 
+#: Of a serial line of 115,200 baud, with its frames.
+_SLOWEST_BYTES_PER_S = 8_000
 KINDS = {"process": False, "thread": True}
 
 
@@ -72,6 +74,11 @@ class SwitchRules(BenchmarkRules):
         workload: Any = plan.workload
         if workload.priority and workload.block_ns > LONGEST_REALTIME_BLOCK_NS:
             raise RequestError("--block must be at most 1s with --priority: no other task runs")
+
+    def patience_s(self, workload: Switch) -> float:
+        """Return how long a turn may take without a repetition: its trace comes at its end."""
+        trace_s = MOST_TRACE_BYTES / _SLOWEST_BYTES_PER_S if workload.record else 0.0
+        return super().patience_s(workload) + trace_s
 
     def check_cpus(self, cpus: Sequence[int]) -> None:
         """Accept any number of CPUs."""
