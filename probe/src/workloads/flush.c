@@ -37,6 +37,10 @@
 /* It begins and ends within this time, or its CPU does not run it. */
 #define PATIENCE_NS (5ull * NS_PER_S)
 #define NO_CPU	    "CPU %u cannot be used: %s"
+/* Of the victim: a CPU that runs another program is not interrupted. Others run between blocks, for
+ * 1 / this of a block. */
+#define PRIORITY  1
+#define REST_PART 4
 
 /* A caller: how it is started and stopped, and what it reports. In memory that a process shares
  * too, and that stays until the process ends, as the caller does. */
@@ -175,8 +179,10 @@ static int run_block(struct flush_run *run, int kind, const struct shootdowns *c
 		     struct flush_block *block)
 {
 	struct caller *caller = kind == NO_CALLER ? NULL : &run->callers[kind];
-	uint64_t before = shootdowns_read(counted), start_ns, end_ns, at = run->steps, units = 0;
+	uint64_t before, start_ns, end_ns, at = run->steps, units = 0;
 
+	clock_sleep_until(clock_ns() + run->plan->block_ns / REST_PART);
+	before = shootdowns_read(counted);
 	if (caller) {
 		atomic_store(&caller->go, 1);
 		if (!wait_for(&caller->working, 1))
@@ -292,6 +298,8 @@ static int run_plan(struct child_context *context, const void *asked)
 	error = thread_pin(plan->victim);
 	if (error)
 		return fail(context->text, error, NO_CPU, plan->victim, strerror(error));
+	/* Without the right to it, other programs on its CPU take a part of the flushes. */
+	thread_schedule(SCHED_FIFO, PRIORITY);
 	error = shootdowns_open(&counted, plan->victim);
 	REPORT(context, flush_counting, FLUSH_COUNTING, .turn = context->turn, .error = error);
 	error = 0;

@@ -56,7 +56,7 @@ class FlushSummarizer(BenchmarkSummarizer):
         lost_ns = shared.ns - shared.units * other.ns / other.units
         elsewhere_ns = other.ns - other.units * idle.ns / idle.units
         figures = {
-            "ns_per_flush": median_of_turns(rows, lost_ns / shared.calls),
+            "ns_per_flush": median_of_turns(rows, lost_ns / _made(shared, reports)),
             "other_ns_per_call": median_of_turns(rows, elsewhere_ns / other.calls),
             "lost": median_of_turns(rows, lost_ns / shared.ns),
         }
@@ -107,6 +107,12 @@ class _Block:
         return self._rows.column(f"{self._kind}_{name}").astype(np.float64)
 
 
+def _made(shared: _Block, reports: Sequence[TurnReport]) -> Floats:
+    """Return the flushes of each row: those that were counted, else the calls; at least 1."""
+    is_counted = all(report.counting_error == 0 for report in reports)
+    return np.maximum(shared.flushes if is_counted else shared.calls, 1.0)
+
+
 def _counted(
     shared: _Block, other: _Block, reports: Sequence[TurnReport]
 ) -> tuple[dict[str, Fact], str | None]:
@@ -124,8 +130,8 @@ def _counted(
     facts |= {"flushes_per_call": made, "other_flushes_per_call": elsewhere}
     if made < _LEAST_MADE:
         return facts, (
-            f"only {made:.3f} flushes a call were counted on the victim's CPU: this kernel sends "
-            "no interrupt for them, or the hardware carries them there"
+            f"only {made:.3f} flushes a call were counted on the victim's CPU: other programs run "
+            "there (the victim may not be SCHED_FIFO), or the hardware carries flushes there"
         )
     if elsewhere > _MOST_ELSEWHERE:
         return facts, (
