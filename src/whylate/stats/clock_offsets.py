@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.special import stdtrit
 
 from whylate.stats.arrays import Floats, Int64s
 
 #: The quickest exchanges that bound the line: those that are left out only make bounds wider.
 _MOST_EXCHANGES = 2000
+#: Times the quickest: exchanges that take longer have no part in the regression.
+_QUICK = 2.0
 #: With fewer there is no rate.
 _FEWEST_FOR_RATE = 6
 
@@ -30,9 +31,9 @@ class ClockOffset:
 
     offset_ns: at the middle of the exchanges, with bounds that hold if the rate is constant, and
     else are those of the quickest exchange. ppm: by how much the second is faster, in millionths,
-    with the 95 % interval of the weighted regression, cut to the bounds; None: too few exchanges.
-    least_ppm, most_ppm: what a constant rate may be at all; None where none fits.
-    quickest_ns: the shortest time between the two readings of the first clock.
+    by regression over the quick exchanges; None: too few. low_ppm, high_ppm: bounds of a constant
+    rate; None: no such rate fits all exchanges. quickest_ns: the shortest time between the two
+    readings of the first clock.
     """
 
     offset_ns: float
@@ -43,8 +44,6 @@ class ClockOffset:
     ppm: float | None = None
     low_ppm: float | None = None
     high_ppm: float | None = None
-    least_ppm: float | None = None
-    most_ppm: float | None = None
 
 
 def estimate_offset(begin_ns: Int64s, peer_ns: Int64s, end_ns: Int64s) -> ClockOffset:
@@ -65,6 +64,7 @@ def estimate_offset(begin_ns: Int64s, peer_ns: Int64s, end_ns: Int64s) -> ClockO
     quickest = int(np.argmin(half))
     bounds = _bounds(time - middle, ahead, half)
     slope = _slope(time - middle, ahead, half)
+    low_rate = high_rate = None
     if bounds is None:
         # No constant rate fits: only the exchange itself is sure.
         at, offset = time[quickest], ahead[quickest]
@@ -73,42 +73,43 @@ def estimate_offset(begin_ns: Int64s, peer_ns: Int64s, end_ns: Int64s) -> ClockO
         at = middle
         low, high = bounds[0]
         offset = (low + high) / 2 if slope is None else slope[0]
-    rate = slope[1:] if slope is not None else None
-    least, most = bounds[1] if bounds is not None and len(time) > 1 else (None, None)
-    if rate is not None and least is not None and most is not None:
-        value, low_rate, high_rate = (float(np.clip(value, least, most)) for value in rate)
-        rate = (value, low_rate, high_rate)
+        if len(time) > 1:
+            low_rate, high_rate = bounds[1]
+    rate = None if slope is None else float(np.clip(slope[1], low_rate, high_rate))
     return ClockOffset(
         offset_ns=float(np.clip(offset, low, high)),
         low_ns=float(low),
         high_ns=float(high),
         at_ns=base + float(at),
         quickest_ns=int((end_ns - begin_ns)[quickest]),
-        ppm=rate[0] * 1e6 if rate else None,
-        low_ppm=rate[1] * 1e6 if rate else None,
-        high_ppm=rate[2] * 1e6 if rate else None,
-        least_ppm=least * 1e6 if least is not None else None,
-        most_ppm=most * 1e6 if most is not None else None,
+        ppm=_millionths(rate),
+        low_ppm=_millionths(low_rate),
+        high_ppm=_millionths(high_rate),
     )
 
 
-def _slope(time: Floats, ahead: Floats, half: Floats) -> tuple[float, float, float, float] | None:
-    """Return the offset at time 0, and the slope with its 95 % interval, by weighted least squares.
+def _millionths(rate: float | None) -> float | None:
+    return None if rate is None else rate * 1e6
 
-    An exchange is wrong by a part of its half time, which gives its weight.
+
+def _slope(time: Floats, ahead: Floats, half: Floats) -> tuple[float, float] | None:
+    """Return the offset at time 0, and the slope, by least squares over the quick exchanges.
+
+    Slow ones are wrong in one direction, that of whoever was interrupted, and no regression over
+    them has an interval that holds.
     """
-    weight = 1 / np.maximum(half, 1.0) ** 2
-    n, total = len(time), float(weight.sum())
-    centre = float((weight * time).sum()) / total
-    spread = float((weight * (time - centre) ** 2).sum())
-    if n < _FEWEST_FOR_RATE or not spread:
+    n = len(time)
+    if n < _FEWEST_FOR_RATE:
         return None
-    level = float((weight * ahead).sum()) / total
-    slope = float((weight * (time - centre) * (ahead - level)).sum()) / spread
-    rest = ahead - level - slope * (time - centre)
-    error = float(np.sqrt((weight * rest**2).sum() / (n - 2) / spread))
-    margin = float(stdtrit(n - 2, 0.975)) * error
-    return level - slope * centre, slope, slope - margin, slope + margin
+    limit = max(_QUICK * float(half.min()), float(np.sort(half)[_FEWEST_FOR_RATE - 1]))
+    quick = half <= limit
+    x, y = time[quick], ahead[quick]
+    centre, level = float(x.mean()), float(y.mean())
+    spread = float(((x - centre) ** 2).sum())
+    if not spread:
+        return None
+    slope = float(((x - centre) * (y - level)).sum()) / spread
+    return level - slope * centre, slope
 
 
 def _bounds(

@@ -33,8 +33,8 @@ class OffsetsSummarizer(BenchmarkSummarizer):
     positive = ("exchanges",)
     by_rounds = False
     interval_note = (
-        "of the offset, the bounds of all exchanges if the rate is constant; of the rate, 95 % of "
-        "the regression, cut to those bounds"
+        "no estimates: within them lie offset and rate by the bounds of all exchanges, if the rate "
+        "is constant"
     )
     kinds: ClassVar[Mapping[str, FigureKind]] = {
         "offset_ns": FigureKind("ahead, ns", "ns"),
@@ -53,9 +53,7 @@ class OffsetsSummarizer(BenchmarkSummarizer):
         facts: dict[str, Fact] = {
             "exchanges": int(rows.column("exchanges").sum()),
             "quickest_ns": ahead.quickest_ns,
-            "constant_rate": ahead.least_ppm is not None if rows.n > 1 else None,
-            "least_ppm": ahead.least_ppm,
-            "most_ppm": ahead.most_ppm,
+            "constant_rate": ahead.low_ppm is not None if rows.n > 1 else None,
             "at_ns": ahead.at_ns,
             **_added(point),
         }
