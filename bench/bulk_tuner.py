@@ -23,6 +23,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 MOST_COST, MOST_RATIO = 0.15, 1.10
+#: The exit status of a run of which a point was refused.
+_NO_VERDICT = 3
 CHUNKS = "1,4,16,32,64,96,128,192,256,384,512,768,1024,1536,2048,4096,8192,all,tuned"
 
 
@@ -101,21 +103,28 @@ def simulated() -> Iterator[Outcome]:
 
 
 def measured(board: str, rounds: int) -> Outcome:
-    """Measure a board; raises CalledProcessError where that fails."""
+    """Measure a board; raises RuntimeError where that fails, or gives the tuner no figure."""
     with tempfile.TemporaryDirectory() as directory:
         words = ["bench", "bulk", board, "--json", "--chunk", CHUNKS, "--rounds", str(rounds),
                  "--repetitions", "1", "--block", "100ms", "-o", f"{directory}/r"]  # fmt: skip
         done = subprocess.run(
-            [sys.executable, "-m", "whylate", *words], check=True, capture_output=True, text=True
+            [sys.executable, "-m", "whylate", *words], check=False, capture_output=True, text=True
         )
+    if done.returncode not in (0, _NO_VERDICT):
+        raise RuntimeError(f"{board}: {done.stderr[-300:]}")
     swept, tuned = [], []
     for point in json.loads(done.stdout)["points"]:
+        if "refused" in point:
+            print(f"{board}, {point['name']}: {point['refused']}", file=sys.stderr)
+            continue
         cost = point.get("more_work", {"value": 0.0})["value"]
         chunk = Chunk(int(point["chunk"]), point["p50_ns"]["value"], cost)
         if point["name"].startswith("the tuner"):
             tuned.append(chunk)
         else:
             swept.append(chunk)
+    if not tuned:
+        raise RuntimeError(f"{board}: the tuner's chunk has no figure")
     return outcome(board, swept, tuned)
 
 
