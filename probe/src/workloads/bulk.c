@@ -273,15 +273,19 @@ static int run_plan(struct child_context *context, const void *asked)
 		return error;
 	costs.floor = floor_ns(&run);
 	chunk = plan->chunk ? plan->chunk : choice;
-	if (!chunk)
+	if (!chunk) {
+		take(&run);
 		return fail(context->text, EAGAIN,
 			    "chunks of 1 line and of %u did not show what a line costs", COARSE);
+	}
 	REPORT(context, bulk_tuning, BULK_TUNING, .turn = context->turn, .floor_ns = costs.floor,
 	       .item_ps = costs.item_milli, .gap_ns = costs.gap, .choice = choice, .chunk = chunk);
 	for (uint16_t i = 0; i < plan->repetitions && !error; i++) {
 		clock_sleep_until(clock_ns() + REST_NS);
 		error = repeat(&run, context, i, chunk);
 	}
+	/* The timer goes on, and its handler writes to what ends here. */
+	take(&run);
 	return error;
 }
 
