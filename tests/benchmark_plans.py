@@ -10,8 +10,10 @@ from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.bulk import Bulk, BulkPoint
 from whylate.recording.workloads.clock import Clock, ClockPoint
 from whylate.recording.workloads.command import Command, CommandPoint
+from whylate.recording.workloads.flush import Flush, FlushPoint
 from whylate.recording.workloads.memory import Memory, MemoryPoint
 from whylate.recording.workloads.off import Off, OffPoint
+from whylate.recording.workloads.offsets import OffsetPoint, Offsets
 from whylate.recording.workloads.switch import Switch, SwitchPoint
 
 _OF: dict[type[BenchmarkPoint], type[Benchmark]] = {
@@ -21,6 +23,8 @@ _OF: dict[type[BenchmarkPoint], type[Benchmark]] = {
     CommandPoint: Command,
     OffPoint: Off,
     BulkPoint: Bulk,
+    FlushPoint: Flush,
+    OffsetPoint: Offsets,
 }
 
 

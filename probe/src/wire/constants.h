@@ -66,6 +66,12 @@
 #define WIRE_MOST_TASKS 4096u
 /* Lines of the cache that are cleaned in bulk. */
 #define WIRE_MOST_BULK_LINES 1048576u
+/* Pages whose translations are flushed at a time. */
+#define WIRE_MOST_FLUSH_PAGES 4096u
+/* Bytes that a victim of flushes reads: 1 GiB. */
+#define WIRE_LARGEST_FLUSH_SET 1073741824u
+/* Bytes of the trace of switches that a turn sends. */
+#define WIRE_MOST_TRACE_BYTES 1048576u
 /* Threads that read a clock. */
 #define WIRE_MOST_CLOCK_THREADS 1024u
 /* Bytes of a buffer. */
@@ -375,6 +381,13 @@ enum clock_form {
 	FORM_STRICT = 2,
 	FORM_LOCKED = 3,
 	FORM_COUNT = 4,
+};
+
+/* The system call that makes translations invalid. */
+enum flush_operation {
+	FLUSH_BY_MUNMAP = 0,
+	FLUSH_BY_MPROTECT = 1,
+	FLUSH_BY_COUNT = 2,
 };
 
 /* Where a counter does not count: bits. */

@@ -28,6 +28,9 @@ enum wire_kind {
 	WIRE_BENCH_CLOCK = 17,
 	WIRE_BENCH_SHARED_CLOCK = 25,
 	WIRE_BENCH_BULK = 26,
+	WIRE_BENCH_TRACED_SWITCH = 34,
+	WIRE_BENCH_FLUSH = 32,
+	WIRE_BENCH_OFFSET = 33,
 	WIRE_BENCH_COMMAND = 18,
 	WIRE_BENCH_OFF = 24,
 	WIRE_ACCOUNTING = 19,
@@ -92,6 +95,11 @@ enum wire_kind {
 	WIRE_CLOCK_SHARING = 103,
 	WIRE_BULK_REPETITION = 104,
 	WIRE_BULK_TUNING = 105,
+	WIRE_FLUSH_REPETITION = 106,
+	WIRE_FLUSH_COUNTING = 107,
+	WIRE_OFFSET_REPETITION = 108,
+	WIRE_FLUSH_REASONS = 109,
+	WIRE_SWITCH_TRACE = 113,
 	WIRE_COMMAND_REPETITION = 96,
 	WIRE_COMMAND_OUTPUT = 97,
 	WIRE_OFF_METHOD = 145,
@@ -299,6 +307,46 @@ struct wire_bench_bulk {
 	uint64_t block_ns;
 	uint16_t repetitions;
 	uint16_t cpu;
+};
+
+/* bench_traced_switch - As bench_switch; at the end of a turn its switches are traced: switch_trace
+ * comes too. */
+struct wire_bench_traced_switch {
+	uint32_t turn;
+	uint16_t tasks;
+	uint8_t channel;
+	uint8_t threads;
+	uint64_t set_bytes;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	uint8_t priority;
+	struct wire_list cpus;
+	uint32_t trace_bytes;
+};
+
+/* bench_flush - Flush translations beside a victim: flush_repetition, flush_counting, then done. */
+struct wire_bench_flush {
+	uint32_t turn;
+	uint8_t operation;
+	uint16_t pages;
+	uint64_t set_bytes;
+	uint64_t every_ns;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	uint16_t caller;
+	uint16_t victim;
+};
+
+/* bench_offset - Exchange readings of a clock between two CPUs: offset_repetition, then done. */
+struct wire_bench_offset {
+	uint32_t turn;
+	uint8_t clock;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	uint16_t first;
+	uint16_t second;
+	int32_t shift_ns;
+	int32_t drift_ppb;
 };
 
 /* bench_command - Run a command once: answered by command_output messages and a command_row, then
@@ -890,6 +938,54 @@ struct wire_bulk_tuning {
 	uint64_t chunk;
 };
 
+/* flush_repetition - What a victim did in a block of each kind, while another CPU flushed. */
+struct wire_flush_repetition {
+	uint32_t turn;
+	uint16_t repetition;
+	uint64_t shared_ns;
+	uint64_t shared_units;
+	uint64_t shared_calls;
+	uint64_t shared_flushes;
+	uint64_t other_ns;
+	uint64_t other_units;
+	uint64_t other_calls;
+	uint64_t other_flushes;
+	uint64_t idle_ns;
+	uint64_t idle_units;
+};
+
+/* flush_counting - Whether flushes were counted. error: the errno for which they were not; 0. */
+struct wire_flush_counting {
+	uint32_t turn;
+	int32_t error;
+};
+
+/* offset_repetition - Of the exchanges of a block the quickest: the first CPU's clock before and
+ * after it. */
+struct wire_offset_repetition {
+	uint32_t turn;
+	uint16_t repetition;
+	uint64_t exchanges;
+	uint64_t begin_ns;
+	uint64_t peer_ns;
+	uint64_t end_ns;
+};
+
+/* flush_reasons - Flushes in the block of switch_flushes by reason. error: an errno for which they
+ * were not. */
+struct wire_flush_reasons {
+	uint32_t turn;
+	struct wire_list flushes;
+	int32_t error;
+};
+
+/* switch_trace - A piece of the trace of a turn's switches, in order: lines of ftrace's text. */
+struct wire_switch_trace {
+	uint32_t turn;
+	int32_t error;
+	struct wire_bytes data;
+};
+
 /* command_repetition - How a command went. status: its exit status; signal: the one that ended it,
  * or 0. */
 struct wire_command_repetition {
@@ -1066,6 +1162,9 @@ union wire_command {
 	struct wire_bench_clock bench_clock;
 	struct wire_bench_shared_clock bench_shared_clock;
 	struct wire_bench_bulk bench_bulk;
+	struct wire_bench_traced_switch bench_traced_switch;
+	struct wire_bench_flush bench_flush;
+	struct wire_bench_offset bench_offset;
 	struct wire_bench_command bench_command;
 	struct wire_bench_off bench_off;
 	struct wire_accounting accounting;

@@ -9,6 +9,7 @@
 
 #include "benchmark/benchmark.h"
 #include "benchmark/clock_source.h"
+#include "benchmark/seed.h"
 #include "benchmark/serial_device.h"
 #include "benchmark/shared_clock.h"
 #include "clock.h"
@@ -209,19 +210,6 @@ static int repeat(struct clock_run *run, struct child_context *context, uint16_t
 	return child_report_counts(context, number);
 }
 
-/*
- * seed - return a seed that is not zero and differs in each turn: with equal seeds all turns would
- * draw the same times. The mixing is splitmix64's (Steele, Lea, Flood 2014).
- */
-static uint64_t seed(uint64_t turn, size_t thread)
-{
-	uint64_t mixed = 0x9E3779B97F4A7C15ull * (1 + (turn << 16) + thread);
-
-	mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
-	mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
-	return (mixed ^ (mixed >> 31)) | 1;
-}
-
 static int start_threads(struct clock_run *run, struct child_context *context)
 {
 	int error = 0;
@@ -231,7 +219,8 @@ static int start_threads(struct clock_run *run, struct child_context *context)
 
 		thread->run = run;
 		thread->index = run->started;
-		thread->random = seed(context->turn, run->started);
+		/* Not zero. */
+		thread->random = seed_of(context->turn, run->started) | 1;
 		error = thread_start(&thread->thread, THREAD_ANY_CPU, thread_main, thread);
 	}
 	if (error)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 
 import msgspec
 
-from whylate.recording.traces.address_spaces import SpaceTrace
+from whylate.recording.errors import LackingError
+from whylate.recording.reader import Recording
+from whylate.recording.store.switch_traces import read_switch_traces
+from whylate.recording.traces.address_spaces import SpaceTrace, read_address_spaces
+from whylate.recording.workloads.point_names import point_names
 from whylate.stats.address_ids import (
     X86_IDS,
     Flushes,
@@ -90,6 +95,44 @@ class AddressIds(msgspec.Struct, frozen=True):
     no_model: list[Unsimulated]
     supposes: list[str]
     unread: int
+    turns: int = 1
+
+
+class RecordedIds(msgspec.Struct, frozen=True):
+    """What `whylate predict asid` prints of a recording.
+
+    points: of the benchmark, each with all of its turns; trace: the point's name.
+    """
+
+    recording: str
+    points: list[AddressIds]
+
+
+def predict_recorded(
+    recording: Recording, ids: Sequence[int], policies: Sequence[Policy]
+) -> RecordedIds:
+    """Simulate policies on the traces of a benchmark's turns; raises RecordingError.
+
+    In each turn the tasks are new, so that each is simulated by itself.
+    """
+    benchmark = recording.manifest.plan.benchmark
+    if benchmark is None:
+        raise LackingError(f"{recording.directory} has no trace of switches: it is no benchmark")
+    traces = read_switch_traces(recording.directory, len(benchmark.order))
+    of_points: dict[str, list[AddressIds]] = {}
+    names = point_names(benchmark.points)
+    for turn, lines in sorted(traces.items()):
+        if not lines:
+            continue
+        name = names[benchmark.order[turn]]
+        spaces = read_address_spaces(io.BytesIO(lines), f"turn {turn} of {recording.directory}")
+        of_points.setdefault(name, []).append(predict_flushes(name, spaces, ids, policies))
+    if not of_points:
+        raise LackingError(
+            f"{recording.directory} has an empty trace of switches: whylate report says why"
+        )
+    points = [_together(of_points[name]) for name in names if name in of_points]
+    return RecordedIds(recording.directory.name, points)
 
 
 def predict_flushes(
@@ -117,6 +160,47 @@ def predict_flushes(
         no_model=refused,
         supposes=[*_ALWAYS, *(SUPPOSES[policy] for policy in policies), *_lacking(spaces)],
         unread=spaces.unread,
+    )
+
+
+def _together(turns: Sequence[AddressIds]) -> AddressIds:
+    """Return the turns of a point together."""
+    reasons: dict[str, int] = {}
+    for turn in turns:
+        for reason, number in turn.reasons.items():
+            reasons[reason] = reasons.get(reason, 0) + number
+    switches = sum(turn.switches for turn in turns)
+    checks = [turn.check for turn in turns if turn.check is not None]
+    check = None
+    if len(checks) == len(turns):
+        simulated = _summed([part.simulated for part in checks], switches)
+        check = _check(sum(part.counted for part in checks), simulated)
+    return msgspec.structs.replace(
+        turns[0],
+        seconds=sum(turn.seconds for turn in turns),
+        threads=sum(turn.threads for turn in turns),
+        switches=switches,
+        spaces=sum(turn.spaces for turn in turns),
+        reasons=reasons,
+        check=check,
+        policies=[
+            _summed(made, switches) for made in zip(*(turn.policies for turn in turns), strict=True)
+        ],
+        supposes=list(dict.fromkeys(text for turn in turns for text in turn.supposes)),
+        unread=sum(turn.unread for turn in turns),
+        turns=len(turns),
+    )
+
+
+def _summed(made: Sequence[PolicyFlushes], switches: int) -> PolicyFlushes:
+    """Return what a policy does in several turns together."""
+    flushes, least, outdated, rollovers = (
+        sum(getattr(part, name) for part in made)
+        for name in ("flushes", "least", "outdated", "rollovers")
+    )
+    per_switch = flushes / switches if switches else 0.0
+    return PolicyFlushes(
+        made[0].policy, made[0].ids, flushes, least, per_switch, outdated, rollovers
     )
 
 

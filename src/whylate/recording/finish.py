@@ -44,6 +44,7 @@ from whylate.recording.store.samples import (
     samples_writer,
 )
 from whylate.recording.store.stretches import write_stretches
+from whylate.recording.store.switch_traces import write_switch_traces
 from whylate.recording.waits import WaitReport
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.wire.frame import FrameCounts
@@ -76,6 +77,8 @@ def finish(directory: Path) -> Manifest:
             write_repetitions(directory, assembler.workload, assembler.repetitions())
             if (stretches := assembler.stretches()) is not None:
                 write_stretches(directory, stretches)
+            if (traces := assembler.switch_traces()) is not None:
+                write_switch_traces(directory, traces)
         manifest = _manifest(directory, decoder, counts)
         text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
         write_whole(directory / MANIFEST, text + b"\n")

@@ -40,6 +40,13 @@ class Flushes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     error: Small = 0
 
 
+class FlushReasons(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Flushes of the same block by reason, in the order of REASONS. error: as of Flushes."""
+
+    counts: list[Count] = []
+    error: Small = 0
+
+
 class Nature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What reading a clock is. system_call: whether one is made; None: not known."""
 
@@ -88,6 +95,13 @@ class TurnReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     before: Buffers | None = None
     after: Buffers | None = None
     flushes: Flushes | None = None
+    #: Of switches.
+    flush_reasons: FlushReasons | None = None
+    #: Of switches that are traced: the errno for which a turn has no trace; 0.
+    trace_error: Small | None = None
+    trace_bytes: Count = 0
+    #: Of flushes beside a victim: the errno for which they were not counted; 0.
+    counting_error: Small | None = None
     nature: Nature | None = None
     sharing: Sharing | None = None
     #: Of bulk work.

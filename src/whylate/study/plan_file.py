@@ -7,8 +7,9 @@ hits = ["do_nanosleep in tuned"] has functions, tracepoints and lines of the fac
 that must have hits (whylate.compare.hits). loads = { idle = [], busy = ["memory", "net:2"] }
 names sets of loads, and each table [variants.NAME] has the knobs of a variant: governor =
 "performance". A table [knobs.NAME] with read and write defines a command knob, "command:NAME".
-With one of the tables [switch], [memory], [clock] and [cmd] the runs measure that benchmark: its
-keys are the options of whylate bench, as lists, and a knob "workload:pages" changes one of them.
+With one of the tables [switch], [memory], [clock], [bulk], [flush] and [cmd] the runs measure that
+benchmark: its keys are the options of whylate bench, as lists, and a knob "workload:pages" changes
+one of them.
 With [section] they time that section: its place, and the options of whylate section.
 """
 

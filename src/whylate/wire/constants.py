@@ -63,6 +63,12 @@ LONGEST_REALTIME_BLOCK_NS = 1_000_000_000
 MOST_TASKS = 4_096
 #: Lines of the cache that are cleaned in bulk.
 MOST_BULK_LINES = 1_048_576
+#: Pages whose translations are flushed at a time.
+MOST_FLUSH_PAGES = 4_096
+#: Bytes that a victim of flushes reads: 1 GiB.
+LARGEST_FLUSH_SET = 1_073_741_824
+#: Bytes of the trace of switches that a turn sends.
+MOST_TRACE_BYTES = 1_048_576
 #: Threads that read a clock.
 MOST_CLOCK_THREADS = 1_024
 #: Bytes of a buffer.
@@ -373,6 +379,13 @@ class ClockForm(IntEnum):
     RELAXED = 1
     STRICT = 2
     LOCKED = 3
+
+
+class FlushOperation(IntEnum):
+    """The system call that makes translations invalid."""
+
+    MUNMAP = 0
+    MPROTECT = 1
 
 
 class CounterMode(IntFlag):

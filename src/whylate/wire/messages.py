@@ -348,6 +348,92 @@ class BenchBulk(
 
 
 @dataclass(frozen=True, slots=True)
+class BenchTracedSwitch(
+    Message,
+    kind=34,
+    ranges={
+        "turn": (0, 200_000),
+        "tasks": (1, 4_096),
+        "channel": (0, 3),
+        "threads": (0, 1),
+        "set_bytes": (0, 1_099_511_627_776),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+        "priority": (0, 99),
+        "cpus": (0, 8_191),
+        "trace_bytes": (1, 1_048_576),
+    },
+):
+    """As bench_switch; at the end of a turn its switches are traced: switch_trace comes too."""
+
+    turn: U32
+    tasks: U16
+    channel: U8
+    threads: U8
+    set_bytes: U64
+    block_ns: U64
+    repetitions: U16
+    priority: U8
+    cpus: ListU16
+    trace_bytes: U32
+
+
+@dataclass(frozen=True, slots=True)
+class BenchFlush(
+    Message,
+    kind=32,
+    ranges={
+        "turn": (0, 200_000),
+        "operation": (0, 1),
+        "pages": (1, 4_096),
+        "set_bytes": (0, 1_073_741_824),
+        "every_ns": (0, 60_000_000_000),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+        "caller": (0, 8_191),
+        "victim": (0, 8_191),
+    },
+):
+    """Flush translations beside a victim: flush_repetition, flush_counting, then done."""
+
+    turn: U32
+    operation: U8
+    pages: U16
+    set_bytes: U64
+    every_ns: U64
+    block_ns: U64
+    repetitions: U16
+    caller: U16
+    victim: U16
+
+
+@dataclass(frozen=True, slots=True)
+class BenchOffset(
+    Message,
+    kind=33,
+    ranges={
+        "turn": (0, 200_000),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+        "first": (0, 8_191),
+        "second": (0, 8_191),
+        "shift_ns": (-1_000_000_000, 1_000_000_000),
+        "drift_ppb": (-1_000_000, 1_000_000),
+    },
+):
+    """Exchange readings of a clock between two CPUs: offset_repetition, then done."""
+
+    turn: U32
+    clock: U8
+    block_ns: U64
+    repetitions: U16
+    first: U16
+    second: U16
+    shift_ns: I32
+    drift_ppb: I32
+
+
+@dataclass(frozen=True, slots=True)
 class BenchCommand(Message, kind=18, ranges={"turn": (0, 200_000)}):
     """Run a command once: answered by command_output messages and a command_row, then done."""
 
@@ -1334,6 +1420,86 @@ class BulkTuning(
 
 
 @dataclass(frozen=True, slots=True)
+class FlushRepetition(
+    Message,
+    kind=106,
+    ranges={
+        "shared_ns": (0, 4_611_686_018_427_387_903),
+        "shared_units": (0, 9_223_372_036_854_775_807),
+        "shared_calls": (0, 9_223_372_036_854_775_807),
+        "shared_flushes": (0, 9_223_372_036_854_775_807),
+        "other_ns": (0, 4_611_686_018_427_387_903),
+        "other_units": (0, 9_223_372_036_854_775_807),
+        "other_calls": (0, 9_223_372_036_854_775_807),
+        "other_flushes": (0, 9_223_372_036_854_775_807),
+        "idle_ns": (0, 4_611_686_018_427_387_903),
+        "idle_units": (0, 9_223_372_036_854_775_807),
+    },
+):
+    """What a victim did in a block of each kind, while another CPU flushed."""
+
+    turn: U32
+    repetition: U16
+    shared_ns: U64
+    shared_units: U64
+    shared_calls: U64
+    shared_flushes: U64
+    other_ns: U64
+    other_units: U64
+    other_calls: U64
+    other_flushes: U64
+    idle_ns: U64
+    idle_units: U64
+
+
+@dataclass(frozen=True, slots=True)
+class FlushCounting(Message, kind=107):
+    """Whether flushes were counted. error: the errno for which they were not; 0."""
+
+    turn: U32
+    error: I32
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRepetition(
+    Message,
+    kind=108,
+    ranges={
+        "exchanges": (0, 9_223_372_036_854_775_807),
+        "begin_ns": (0, 4_611_686_018_427_387_903),
+        "peer_ns": (0, 4_611_686_018_427_387_903),
+        "end_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """Of the exchanges of a block the quickest: the first CPU's clock before and after it."""
+
+    turn: U32
+    repetition: U16
+    exchanges: U64
+    begin_ns: U64
+    peer_ns: U64
+    end_ns: U64
+
+
+@dataclass(frozen=True, slots=True)
+class FlushReasons(Message, kind=109, ranges={"flushes": (0, 9_223_372_036_854_775_807)}):
+    """Flushes in the block of switch_flushes by reason. error: an errno for which they were not."""
+
+    turn: U32
+    flushes: ListU64
+    error: I32
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchTrace(Message, kind=113):
+    """A piece of the trace of a turn's switches, in order: lines of ftrace's text."""
+
+    turn: U32
+    error: I32
+    data: Blob
+
+
+@dataclass(frozen=True, slots=True)
 class CommandRepetition(
     Message,
     kind=96,
@@ -1604,6 +1770,9 @@ MESSAGES: dict[int, type[Message]] = {
         BenchClock,
         BenchSharedClock,
         BenchBulk,
+        BenchTracedSwitch,
+        BenchFlush,
+        BenchOffset,
         BenchCommand,
         BenchOff,
         Accounting,
@@ -1668,6 +1837,11 @@ MESSAGES: dict[int, type[Message]] = {
         ClockSharing,
         BulkRepetition,
         BulkTuning,
+        FlushRepetition,
+        FlushCounting,
+        OffsetRepetition,
+        FlushReasons,
+        SwitchTrace,
         CommandRepetition,
         CommandOutput,
         OffMethod,

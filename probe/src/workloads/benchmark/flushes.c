@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -12,9 +13,9 @@
 #include "small_file.h"
 #include "tracefs/mount.h"
 
-/* TLB_FLUSH_ON_TASK_SWITCH is the first of enum tlb_flush_reason in linux/mm_types.h. A switch to
- * an address space whose identifier is still valid is reported too, as a flush of no pages. */
-#define ON_TASK_SWITCH "reason == 0 && pages != 0"
+/* A switch to an address space whose identifier is still valid is reported too, as a flush of no
+ * pages. */
+#define FILTER "reason == %d && pages != 0"
 
 #if defined(__x86_64__)
 #define IS_REPORTED true
@@ -36,8 +37,9 @@ static long tracepoint_id(void)
 	return error ? -error : strtol(text, NULL, 10);
 }
 
-static int open_on(long id, int cpu)
+static int open_on(long id, int cpu, int reason)
 {
+	char filter[64];
 	struct perf_event_attr attr = {
 	    .type = PERF_TYPE_TRACEPOINT,
 	    .size = sizeof(attr),
@@ -48,14 +50,15 @@ static int open_on(long id, int cpu)
 
 	if (fd < 0)
 		return -errno;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, ON_TASK_SWITCH) == 0)
+	snprintf(filter, sizeof(filter), FILTER, reason);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) == 0)
 		return fd;
 	error = errno;
 	close(fd);
 	return -error;
 }
 
-int flushes_open(struct flush_counter *counter, struct wire_list cpus, size_t count)
+int flushes_open(struct flush_counter *counter, struct wire_list cpus, size_t count, int reason)
 {
 	long id = IS_REPORTED ? tracepoint_id() : -ENOENT;
 
@@ -67,7 +70,7 @@ int flushes_open(struct flush_counter *counter, struct wire_list cpus, size_t co
 	if (count > WIRE_MOST_CPUS)
 		return E2BIG;
 	for (size_t i = 0; i < count; i++) {
-		int fd = open_on(id, wire_list_u16(cpus, i));
+		int fd = open_on(id, wire_list_u16(cpus, i), reason);
 
 		if (fd < 0) {
 			flushes_close(counter);

@@ -12,6 +12,7 @@ VERBS = {
     "memory": ("bench.memory", "Time copies, writes and reads of memory whose backing is proved."),
     "clock": ("bench.clock", "Time clock reads by several threads; count steps back."),
     "bulk": ("bench.bulk", "Time bulk work under a lock by its chunks, and how it delays others."),
+    "flush": ("bench.flush", "Time what a flush of translations costs another CPU."),
     "cmd": ("bench.command", "Time a command, or read a number from its output."),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.cli.parameter_types import CommaList
-from whylate.cli.predict.options import print_answer
+from whylate.cli.predict.options import open_benchmark, print_answer
 from whylate.cli.print_json import json_option
 from whylate.cli.trace_files import open_trace
 from whylate.quantities import format_count, format_percent
@@ -20,7 +21,7 @@ from whylate.text import is_number, plain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whylate.predict.address_ids import AddressIds, Check
+    from whylate.predict.address_ids import AddressIds, Check, RecordedIds
 
 
 def _parse_ids(word: str) -> int | None:
@@ -43,20 +44,34 @@ _POLICY = CommaList("policies", lambda word: word if word in POLICIES else None,
 def command(file: str, ids: tuple[int, ...], policies: tuple[str, ...], as_json: bool) -> None:
     """Predict how often translations are flushed with N ids for address spaces on each CPU.
 
-    TRACE is the text of ftrace, trace-cmd or perf with the events sched:sched_switch and
-    tlb:tlb_flush; - reads the standard input. What the kernel did, by the latter, is shown beside
-    the simulation of its policy.
+    TRACE is a recording of whylate bench switch --record, or the text of ftrace, trace-cmd or perf
+    with the events sched:sched_switch and tlb:tlb_flush; - reads the standard input. What the
+    kernel did, by the latter, is shown beside the simulation of its policy.
 
     Exit status: 0 done, 3 no policy can have these numbers of ids.
     """
-    from whylate.predict.address_ids import predict_flushes
+    from whylate.predict.address_ids import predict_flushes, predict_recorded
     from whylate.recording.traces.address_spaces import read_address_spaces
 
-    with open_trace(file, "name the file of the trace in it") as stream:
-        spaces = read_address_spaces(stream, "the standard input" if file == "-" else file)
-    answer = predict_flushes(file, spaces, ids, policies)  # type: ignore[arg-type]
-    print_answer("address-ids", answer, _lines(answer), as_json=as_json)
-    sys.exit(0 if answer.policies else 3)
+    answer: AddressIds | RecordedIds
+    if Path(file).is_dir():
+        answer = predict_recorded(open_benchmark(Path(file)), ids, policies)  # type: ignore[arg-type]
+        points = answer.points
+        lines = _lines_of_points(points)
+    else:
+        with open_trace(file, "name the file of the trace in it") as stream:
+            spaces = read_address_spaces(stream, "the standard input" if file == "-" else file)
+        answer = predict_flushes(file, spaces, ids, policies)  # type: ignore[arg-type]
+        points = [answer]
+        lines = _lines(answer)
+    print_answer("address-ids", answer, lines, as_json=as_json)
+    sys.exit(0 if any(point.policies for point in points) else 3)
+
+
+def _lines_of_points(points: Sequence[AddressIds]) -> Iterator[Table | Text]:
+    for point in points:
+        yield Text(f"{plain(point.trace, 120)}, {point.turns} turns", "bold")
+        yield from _lines(point)
 
 
 def _lines(answer: AddressIds) -> Iterator[Table | Text]:

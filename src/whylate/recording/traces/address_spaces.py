@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whylate.recording.errors import RecordingError
+from whylate.recording.flush_reasons import FLUSH_REASONS
 from whylate.recording.traces.fields import switch_of
 from whylate.recording.traces.layouts import Layout, layout_of
 from whylate.recording.traces.lines import Lines
@@ -32,11 +33,6 @@ MOST_EVENTS = 20_000_000
 _HEAD_LINES = 2000
 #: Digits of a time.
 _SECONDS = 9
-#: Reasons of a flush, enum tlb_flush_reason of linux/mm_types.h, in its order.
-REASONS = (
-    "task switch", "remote shootdown", "local shootdown", "local mm shootdown", "remote IPI send",
-    "remote wrong CPU",
-)  # fmt: skip
 _ON_SWITCH = 0
 #: The process changed its own translations; who runs it elsewhere is interrupted.
 _UNMAPPED = (2, 3, 4)
@@ -149,13 +145,13 @@ class _Follower:
 
     def _flush(self, at: tuple[int, int], pid: int, text: bytes) -> None:
         flush = _FLUSH.search(text)
-        if flush is None or int(flush[2]) >= len(REASONS):
+        if flush is None or int(flush[2]) >= len(FLUSH_REASONS):
             self.unread += 1
             return
         cpu, time_ns = at
         reason, pages = int(flush[2]), int(flush[1])
         if reason != _ON_SWITCH:
-            self.reasons[REASONS[reason]] += 1
+            self.reasons[FLUSH_REASONS[reason]] += 1
             if reason in _UNMAPPED:
                 self.by_event.add(time_ns, cpu, self._space(pid), changed=True)
             return
@@ -170,7 +166,7 @@ class _Follower:
         self.by_event.add(time_ns, cpu, self._space(following))
         if pages:
             self.flushed += 1
-            self.reasons[REASONS[reason]] += 1
+            self.reasons[FLUSH_REASONS[reason]] += 1
 
     def _space(self, pid: int) -> int:
         """Return the number of the address space of a thread."""

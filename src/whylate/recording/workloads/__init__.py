@@ -10,8 +10,10 @@ from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.bulk import Bulk, BulkAssembler
 from whylate.recording.workloads.clock import Clock, ClockAssembler
 from whylate.recording.workloads.command import Command, CommandAssembler
+from whylate.recording.workloads.flush import Flush, FlushAssembler
 from whylate.recording.workloads.memory import Memory, MemoryAssembler
 from whylate.recording.workloads.off import Off, OffAssembler
+from whylate.recording.workloads.offsets import Offsets, OffsetsAssembler
 from whylate.recording.workloads.section import Section
 from whylate.recording.workloads.switch import Switch, SwitchAssembler
 from whylate.recording.workloads.wakeup import Wakeup
@@ -19,7 +21,7 @@ from whylate.wire.messages import BenchFailed, RepetitionCounts
 
 #: Registration: a new workload is one more member.
 Activations = Wakeup | App | Section
-Benchmark = Switch | Memory | Clock | Command | Off | Bulk
+Benchmark = Switch | Memory | Clock | Command | Off | Bulk | Flush | Offsets
 Workload = Activations | Benchmark
 
 ACTIVATIONS: tuple[type[Activations], ...] = get_args(Activations)
@@ -32,6 +34,8 @@ _ASSEMBLERS: dict[type[BenchmarkWorkload], type[RepetitionAssembler]] = {
     Command: CommandAssembler,
     Off: OffAssembler,
     Bulk: BulkAssembler,
+    Flush: FlushAssembler,
+    Offsets: OffsetsAssembler,
 }
 #: The messages that have a repetition.
 ROWS = tuple(assembler.row for assembler in _ASSEMBLERS.values())

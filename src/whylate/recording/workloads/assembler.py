@@ -112,6 +112,10 @@ class RepetitionAssembler:
         """Return the stretches that were sampled; None where the benchmark has none."""
         return None
 
+    def switch_traces(self) -> Mapping[int, bytes] | None:
+        """Return the trace of each turn's switches; None where the benchmark has none."""
+        return None
+
     def repetitions(self) -> Repetitions:
         """Return the repetitions of all turns, in the order of the plan."""
         places = sorted(self._rows)

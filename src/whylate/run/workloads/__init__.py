@@ -8,8 +8,10 @@ from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.bulk import Bulk
 from whylate.recording.workloads.clock import Clock
 from whylate.recording.workloads.command import Command
+from whylate.recording.workloads.flush import Flush
 from whylate.recording.workloads.memory import Memory
 from whylate.recording.workloads.off import Off
+from whylate.recording.workloads.offsets import Offsets
 from whylate.recording.workloads.section import Section
 from whylate.recording.workloads.switch import Switch
 from whylate.recording.workloads.wakeup import Wakeup
@@ -17,8 +19,10 @@ from whylate.run.workloads.app import AppRules
 from whylate.run.workloads.bulk import BulkRules
 from whylate.run.workloads.clock import ClockRules
 from whylate.run.workloads.command import CommandRules
+from whylate.run.workloads.flush import FlushRules
 from whylate.run.workloads.memory import MemoryRules
 from whylate.run.workloads.off import OffRules
+from whylate.run.workloads.offsets import OffsetsRules
 from whylate.run.workloads.rules import ActivationRules, BenchmarkRules, WorkloadRules
 from whylate.run.workloads.section import SectionRules
 from whylate.run.workloads.switch import SwitchRules
@@ -37,6 +41,8 @@ _BENCHMARKS: dict[type[BenchmarkWorkload], BenchmarkRules] = {
     Command: CommandRules(),
     Off: OffRules(),
     Bulk: BulkRules(),
+    Flush: FlushRules(),
+    Offsets: OffsetsRules(),
 }
 
 _TABLES = (

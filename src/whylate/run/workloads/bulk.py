@@ -39,7 +39,7 @@ class BulkTable(BlockTable, kw_only=True):
 class BulkRules(BenchmarkRules):
     """Bulk work in chunks."""
 
-    table: ClassVar[type[BenchmarkTable]] = BulkTable
+    table: ClassVar[type[BenchmarkTable] | None] = BulkTable
     parameters: ClassVar[Mapping[str, Parameter]] = {"chunk": ("chunk", parse_chunk)}
 
     def check_point(self, point: BulkPoint) -> None:

@@ -55,7 +55,7 @@ class ClockTable(BlockTable, kw_only=True):
 class ClockRules(BenchmarkRules):
     """Clock reads."""
 
-    table: ClassVar[type[BenchmarkTable]] = ClockTable
+    table: ClassVar[type[BenchmarkTable] | None] = ClockTable
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "clocks": ("clock", one_of(tuple(CLOCKS))),
         "threads": ("threads", parse_count),

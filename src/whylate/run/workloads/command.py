@@ -44,7 +44,7 @@ class CommandTable(BenchmarkTable, kw_only=True):
 class CommandRules(BenchmarkRules):
     """Runs of a command."""
 
-    table: ClassVar[type[BenchmarkTable]] = CommandTable
+    table: ClassVar[type[BenchmarkTable] | None] = CommandTable
 
     def check_point(self, point: CommandPoint) -> None:
         """Raise RequestError for a command that does not fit, or an invalid expression."""

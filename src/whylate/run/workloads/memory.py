@@ -67,7 +67,7 @@ class MemoryTable(BlockTable, kw_only=True):
 class MemoryRules(BenchmarkRules):
     """Memory throughput and latency."""
 
-    table: ClassVar[type[BenchmarkTable]] = MemoryTable
+    table: ClassVar[type[BenchmarkTable] | None] = MemoryTable
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "ops": ("what", one_of(WHATS)),
         "sizes": ("size", parse_size),

@@ -88,7 +88,7 @@ class OffTable(BenchmarkTable, kw_only=True):
 class OffRules(BenchmarkRules):
     """Times in which interrupts or preemption are disabled."""
 
-    table: ClassVar[type[BenchmarkTable]] = OffTable
+    table: ClassVar[type[BenchmarkTable] | None] = OffTable
     parameters: ClassVar[Mapping[str, Parameter]] = {
         "what": ("what", one_of(WHATS)),
         "every": ("period_ns", _parse_period),

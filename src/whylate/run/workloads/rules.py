@@ -74,7 +74,7 @@ class WorkloadRules(ABC):
         """Return the workload with a parameter of all its points changed; raises RequestError."""
         del workload, value
         raise RequestError(
-            f"workload:{name[:40]} is for the workloads switch, memory, clock and bulk"
+            f"workload:{name[:40]} is for the workloads switch, memory, clock, bulk and flush"
         )
 
 
@@ -114,8 +114,8 @@ class ActivationRules(WorkloadRules):
 class BenchmarkRules(WorkloadRules):
     """The rules of all benchmarks."""
 
-    #: The table in which a user writes the benchmark.
-    table: ClassVar[type[BenchmarkTable]]
+    #: The table in which a user writes the benchmark; None: a study cannot measure it.
+    table: ClassVar[type[BenchmarkTable] | None]
     #: By their names in knobs and study plans.
     parameters: ClassVar[Mapping[str, Parameter]] = {}
 

@@ -11,16 +11,20 @@ from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.bulk import Bulk
 from whylate.recording.workloads.clock import Clock
 from whylate.recording.workloads.command import Command
+from whylate.recording.workloads.flush import Flush
 from whylate.recording.workloads.memory import Memory
 from whylate.recording.workloads.off import Off
+from whylate.recording.workloads.offsets import Offsets
 from whylate.recording.workloads.switch import Switch
 from whylate.summary.benchmarks.model import BenchmarkSummary
 from whylate.summary.benchmarks.summarizer import BenchmarkSummarizer
 from whylate.summary.workloads.bulk import BulkSummarizer
 from whylate.summary.workloads.clock import ClockSummarizer
 from whylate.summary.workloads.command import CommandSummarizer
+from whylate.summary.workloads.flush import FlushSummarizer
 from whylate.summary.workloads.memory import MemorySummarizer
 from whylate.summary.workloads.off import OffSummarizer
+from whylate.summary.workloads.offsets import OffsetsSummarizer
 from whylate.summary.workloads.switch import SwitchSummarizer
 
 #: Registration: a new benchmark is one more entry.
@@ -31,6 +35,8 @@ SUMMARIZERS: dict[type[BenchmarkWorkload], type[BenchmarkSummarizer]] = {
     Command: CommandSummarizer,
     Off: OffSummarizer,
     Bulk: BulkSummarizer,
+    Flush: FlushSummarizer,
+    Offsets: OffsetsSummarizer,
 }
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from whylate.quantities import format_count
+from whylate.recording.flush_reasons import FLUSH_REASONS
 from whylate.recording.manifest import Manifest
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.turns import TurnReport
@@ -69,7 +71,7 @@ class SwitchSummarizer(BenchmarkSummarizer):
             per_switch = median_of_turns(rows, (ring - own) / switches)
             figures = {"ns_per_switch": per_switch, **figures}
         facts: dict[str, Fact] = {"switches": int(switches.sum()), "hops": int(hops.sum())}
-        return Measurement(figures, {**facts, **_flush_facts(reports)})
+        return Measurement(figures, {**facts, **_flush_facts(reports), **_reason_facts(reports)})
 
     def work(self, rows: Repetitions) -> Floats:
         """Return the hops of each row."""
@@ -102,9 +104,42 @@ class SwitchSummarizer(BenchmarkSummarizer):
             "A switch: what a hop takes more than that, divided by the switches counted."
         )
         return {
-            "notes": [text, *([f"Flushes: {reason}."] if reason else [])],
+            "notes": [
+                text,
+                *([f"Flushes: {reason}."] if reason else []),
+                *_other_flushes(measured),
+                *_traces(self.manifest),
+            ],
             "findings": flush_findings(measured, read_machine(self.manifest)),
         }
+
+
+def _other_flushes(points: Sequence[PointFigures]) -> Iterator[str]:
+    """Yield how often CPUs flushed for other reasons than a switch, in the blocks of all points."""
+    sums = {
+        reason: sum(
+            int(point.facts.get(f"flushes_{reason.replace(' ', '_').lower()}") or 0)
+            for point in points
+        )
+        for reason in FLUSH_REASONS[1:]
+    }
+    texts = [f"{reason} {format_count(number)}" for reason, number in sums.items() if number]
+    if texts:
+        yield f"Flushes for other reasons than a switch: {', '.join(texts)}."
+
+
+def _traces(manifest: Manifest) -> Iterator[str]:
+    """Yield what is kept of the traces of turns, and why not of all."""
+    asked = [report for report in manifest.turns if report.trace_error is not None]
+    kept = [report for report in asked if report.trace_bytes]
+    if kept:
+        yield (
+            f"Traces of switches: {len(kept)} turns, {sum(r.trace_bytes for r in kept) >> 10} KiB; "
+            "whylate predict asid reads them."
+        )
+    error = next((report.trace_error for report in asked if report.trace_error), None)
+    if error:
+        yield f"Traces of switches: {os.strerror(error)}."
 
 
 def _flush_facts(reports: Sequence[TurnReport]) -> dict[str, Fact]:
@@ -117,6 +152,19 @@ def _flush_facts(reports: Sequence[TurnReport]) -> dict[str, Fact]:
     return {
         "flushes": flushes,
         "flushes_per_switch": flushes / switches if switches else None,
+    }
+
+
+def _reason_facts(reports: Sequence[TurnReport]) -> dict[str, Fact]:
+    """Return the flushes of each reason but a switch, which has facts of its own."""
+    reported = [report.flush_reasons for report in reports if report.flush_reasons is not None]
+    counted = [part.counts for part in reported if len(part.counts) == len(FLUSH_REASONS)]
+    if not counted:
+        return {}
+    return {
+        f"flushes_{reason.replace(' ', '_').lower()}": sum(counts[place] for counts in counted)
+        for place, reason in enumerate(FLUSH_REASONS)
+        if place
     }
 
 

@@ -1,0 +1,87 @@
+"""Benchmarks of two CPUs, and traces of switches, on this machine: what must hold anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from test_benchmark_runs import ROOT, X86, measured, points
+
+from whylate.cli import whylate
+
+TWO = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+
+
+def offset(directory: Path, *words: str) -> dict[str, Any]:
+    """Return the figures of the second of two CPUs."""
+    cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
+    document = measured(
+        directory, "clock", "--between-cpus", "--cpus", cpus, "--rounds", "8",
+        "--repetitions", "4", "--block", "10ms", *words,
+    )  # fmt: skip
+    (only,) = document["points"]
+    assert isinstance(only, dict)
+    return only
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return the figures of what the clocks really are to each other."""
+    return offset(tmp_path_factory.mktemp("plain") / "r")
+
+
+@TWO
+def test_an_offset_of_a_microsecond_that_was_added_is_seen(
+    plain: dict[str, Any], tmp_path: Path
+) -> None:
+    shifted = offset(tmp_path / "s", "--add-offset", "1us")["offset_ns"]
+    before = plain["offset_ns"]
+    assert shifted["low"] - before["high"] <= 1000 <= shifted["high"] - before["low"]
+    assert shifted["high"] - shifted["low"] < 1000
+
+
+@TWO
+def test_a_rate_of_ten_ppm_that_was_added_is_seen(plain: dict[str, Any], tmp_path: Path) -> None:
+    faster = offset(tmp_path / "s", "--add-rate", "10")["rate_ppm"]
+    before = plain["rate_ppm"]
+    assert faster["low"] - before["high"] <= 10 <= faster["high"] - before["low"]
+    assert faster["high"] - faster["low"] < 10
+
+
+@TWO
+@X86
+def test_flushes_by_another_cpu_are_counted_and_cost_the_victim_time(tmp_path: Path) -> None:
+    document = measured(
+        tmp_path / "r", "flush", "--by", "munmap,mprotect", "--rounds", "6", "--repetitions", "2",
+        "--block", "30ms",
+    )  # fmt: skip
+    for item in document["points"]:
+        assert item["flushes_per_call"] > 0.9
+        assert item["other_flushes_per_call"] < 0.1
+        assert item["calls"] > 100
+        assert item["ns_per_flush"]["value"] > 0
+
+
+@ROOT
+@X86
+def test_switches_are_traced_and_flushes_counted_by_reason(tmp_path: Path) -> None:
+    document = measured(
+        tmp_path / "r", "switch", "--record", "--tasks", "2,7", "--rounds", "2", "--repetitions",
+        "1", "--block", "5ms",
+    )  # fmt: skip
+    ring = points(document)["7 tasks"]
+    assert ring["flushes"] > 0
+    assert ring["flushes_remote_shootdown"] >= 0
+    done = CliRunner().invoke(whylate, ["predict", "asid", str(tmp_path / "r"), "--json"])
+    assert done.exit_code == 0, done.output
+    many = next(item for item in json.loads(done.stdout)["points"] if item["trace"] == "7 tasks")
+    assert many["turns"] == 2
+    assert many["unread"] == 0
+    assert many["switches"] > 100
+    check = many["check"]
+    # Beside other programs the flushes of this kernel are those of its policy.
+    assert check["counted"] == pytest.approx(check["simulated"]["flushes"], rel=0.1)
