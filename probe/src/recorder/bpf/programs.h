@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 a7e6f9ab767f7ee3d513e1909296626634eb528eecea0d13f3ec752ad6c14bae */
+/* sources: sha256 566b2d1bb414baf6139aa1d141a205c28c88f31df20591859fb3baaea45aef06 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

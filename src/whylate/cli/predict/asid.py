@@ -19,7 +19,7 @@ from whylate.stats.id_policies import MOST_IDS, POLICIES
 from whylate.text import is_number, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from whylate.predict.address_ids import AddressIds, Check, RecordedIds
 
