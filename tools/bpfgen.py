@@ -38,7 +38,8 @@ KINDS = {
 }
 NOTICE = "Written by tools/bpfgen.py from what lies beside it. Do not edit."
 FLAGS = ["-target", "bpf", "-mcpu=v3", "-std=gnu11", "-O2", "-g", "-fno-strict-aliasing"]
-FLAGS += ["-Wall", "-Wextra", "-Werror", f"-I{SOURCES}"]
+# The same wherever the checkout is.
+FLAGS += ["-Wall", "-Wextra", "-Werror", f"-I{SOURCES}", f"-ffile-prefix-map={ROOT}/="]
 COMPILERS = ("clang", "clang-19", "clang-18", "clang-17", "clang-16", "clang-15", "clang-14")
 #: What an address in a program may stand for, and its number; the loader puts the thing there.
 PLACES = {

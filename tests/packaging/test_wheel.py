@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import sysconfig
@@ -147,6 +148,7 @@ def test_each_probe_is_a_static_program_for_its_architecture(wheel: Path) -> Non
             assert int.from_bytes(program[18:20], "little") == ELF_MACHINE[arch]
             assert b"/ld-linux" not in program, "it asks for a dynamic linker"
             assert str(ROOT).encode() not in program, "it names the folder it was built in"
+            assert not re.search(rb"/\w+/probe/src", program), "it names the folder of its BPF"
 
 
 def test_the_same_tree_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 566b2d1bb414baf6139aa1d141a205c28c88f31df20591859fb3baaea45aef06 */
+/* sources: sha256 67a29bc15467488b19d3bb20c66c5200ff8fcbd3b5eb8fc515d8b97f30a90319 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H
