@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -156,6 +159,51 @@ def test_code_is_flushed_before_treated_executions(program: Path) -> None:
     is_treated = flags & ExecutionFlag.TREATED > 0
     took = np.array(timed.duration_ns)
     assert np.median(took[is_treated]) > np.median(took[~is_treated])
+
+
+@pytest.mark.parametrize(("experiment", "walked"), [("code", 8 * 1024 * 1024 // 64), ("tlb", 4096)])
+def test_executions_after_walks_are_of_their_arms(
+    program: Path, experiment: Treatment, walked: int
+) -> None:
+    """What was called, or touched, before is gone, as doing it again shows."""
+    timed = time_section(
+        command(f"{program}:straight", experiment=experiment), output(program, str(8 * CALLS))
+    )
+    placebo, treated = map(decode_arm, timed.arms)
+    flags = np.array(timed.flags)
+    for arm, flag in ((placebo, ExecutionFlag.PLACEBO), (treated, ExecutionFlag.TREATED)):
+        assert np.count_nonzero(flags & flag) == arm.returned == arm.entries > 20
+        assert 0 < arm.reads_counted < arm.entries
+    assert placebo.entries + treated.entries == len(flags) < timed.counts[0] == 8 * CALLS
+    assert placebo.reads == treated.reads == walked
+    assert reading_ns(treated) > 1.3 * reading_ns(placebo)
+
+
+def probe_threads() -> set[int]:
+    """Return all threads of the probes that run now."""
+    threads: set[int] = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if process.joinpath("exe").readlink().name.startswith("whylate-probe"):
+                threads |= {int(task.name) for task in process.joinpath("task").iterdir()}
+    return threads
+
+
+def test_what_walks_is_in_no_arm() -> None:
+    """It makes system calls, too."""
+    threads: set[int] = set()
+
+    def run() -> None:
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            os.getppid()
+        threads.update(probe_threads())
+
+    section = command("raw_syscalls:sys_enter..raw_syscalls:sys_exit", experiment="tlb")
+    timed = time_section(section, run)
+    assert len(threads) > len(os.sched_getaffinity(0))
+    assert timed.pids
+    assert not timed.pids & threads
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,8 @@ def test_what_the_treatment_changes_is_shown(tmp_path: Path) -> None:
         (arm(1, 200, HOT, 200), "prefetch", "the code was in the caches already"),
         (arm(1, 200, COLD, 200, failed=300), "prefetch", "9 % of the reads"),
         (arm(1, 200, HOT, 200), "flush", "it was not flushed, or this board models no caches"),
+        (arm(1, 200, HOT, 200), "code", "calling functions took no surely longer time"),
+        (arm(1, 200, HOT, 200), "tlb", "touching pages took no surely longer time"),
     ],
 )
 def test_without_a_sign_that_it_was_applied_nothing_is_compared(
@@ -175,6 +177,22 @@ def test_of_flushes_fewer_are_read_after_than_are_followed_by_executions(tmp_pat
     assert "the treatment changes the median by +2 µs" in text
     more = recorded(tmp_path / "m", arms[0], arm(1, 200, COLD, 201), ran=RAN, experiment="flush")
     assert any(problem.fatal for problem in more.manifest.problems)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "treatment"),
+    [("code", "16 functions, in 0 MiB of other code, are called"), ("tlb", "16 other pages are")],
+)
+def test_after_a_walk_the_next_execution_of_that_cpu_is_of_its_arm(
+    experiment: Treatment, treatment: str, tmp_path: Path
+) -> None:
+    arms = (arm(0, 400, HOT, 100), arm(1, 200, COLD, 50))
+    made = recorded(tmp_path / "r", *arms, ran=RAN, experiment=experiment)
+    assert made.manifest.problems == []
+    text = shown(made)
+    assert "400 of the placebo, each the first after a walk = 400 seen" in text
+    assert treatment in text
+    assert "the treatment changes the median by +2 µs" in text
 
 
 def test_few_executions_are_not_compared(tmp_path: Path) -> None:
@@ -245,6 +263,8 @@ PLAIN = Section(
             replace(PLAIN, place=UserCode(file="./a", begin="f"), experiment="flush", one_in=8),
             "leave --one-in out",
         ),
+        (replace(PLAIN, experiment="code", one_in=8), "leave --one-in out"),
+        (replace(PLAIN, experiment="tlb", one_in=2), "leave --one-in out"),
     ],
 )
 def test_what_says_nothing_beside_treated_executions_is_refused(section: Section, why: str) -> None:

@@ -6,17 +6,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "failure.h"
 #include "thread.h"
-#include "wire/bins.h"
 
-/* A flush comes after so long, from and to: drawn, so that it keeps step with nothing. */
+/* A flush comes after so long, from and to. */
 #define LEAST_NS (500 * UINT64_C(1000))
 #define MOST_NS	 (1500 * UINT64_C(1000))
-/* Of so many flushes one is followed by no execution of an arm, and it is looked at what it did. */
-#define CHECKED_ONE_IN 5u
-#define NOTHING_ARMED  0u
 
 /* ---------------------------------------------------------------- lines of the caches */
 
@@ -60,18 +55,18 @@ static void flush_end(void)
 }
 #endif
 
-/* read_lines - read the lines of the code; returns how long that took */
-static uint64_t read_lines(const struct section_flush *flush)
+static void read_lines(const void *context)
 {
-	uint64_t began_ns = clock_ns();
+	const struct section_flush *flush = context;
 
 	for (uint32_t i = 0; i < flush->count; i++)
 		*(const volatile char *)flush->lines[i];
-	return clock_ns() - began_ns;
 }
 
-static void flush_arm(const struct section_flush *flush, bool is_treated)
+static void flush_arm(const void *context, bool is_treated)
 {
+	const struct section_flush *flush = context;
+
 	for (uint32_t i = 0; i < flush->count; i++)
 		flush_line(is_treated ? flush->lines[i] : flush->others + i * WALK_LINE_BYTES);
 	flush_end();
@@ -155,79 +150,23 @@ int flush_plan(struct section_flush *flush, const struct user_code *code, char *
 
 /* ---------------------------------------------------------------- the thread */
 
-/* next_number - the next of a sequence of random numbers (xorshift64, Marsaglia 2003) */
-static uint64_t next_number(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
-
-/* check - read the code, and again after the flush of an arm: whether that drops its lines from
- * the caches of this CPU as well, where they surely were; is_counted: with how long that takes */
-static void check(const struct section_flush *flush, bool is_treated, bool is_counted)
-{
-	uint64_t took_ns;
-
-	read_lines(flush);
-	flush_arm(flush, is_treated);
-	took_ns = read_lines(flush);
-	if (is_counted)
-		flush->first->arms[is_treated].bins[bins_find(took_ns)]++;
-}
-
-static void *flush_often(void *argument)
-{
-	struct section_flush *flush = argument;
-	uint64_t drawn[2] = {0}, checked[2] = {0}, looks = 0;
-	__u64 *armed = &flush->first->armed;
-
-	while (!__atomic_load_n(&flush->is_over, __ATOMIC_RELAXED)) {
-		uint64_t number = next_number(&flush->seed);
-		bool is_treated = number >> 63;
-
-		clock_sleep_until(clock_ns() + LEAST_NS + number % (MOST_NS - LEAST_NS));
-		/* No execution has begun since the last flush. */
-		if (__atomic_load_n(armed, __ATOMIC_ACQUIRE) != NOTHING_ARMED)
-			continue;
-		if (++looks % CHECKED_ONE_IN == 0) {
-			/* It brings the code back: the next execution is of neither arm. None has
-			 * more checks than executions. */
-			check(flush, is_treated, checked[is_treated] + 1 < drawn[is_treated]);
-			checked[is_treated] += checked[is_treated] + 1 < drawn[is_treated];
-			continue;
-		}
-		flush_arm(flush, is_treated);
-		drawn[is_treated]++;
-		__atomic_store_n(armed, is_treated ? EXECUTION_TREATED : EXECUTION_PLACEBO,
-				 __ATOMIC_RELEASE);
-	}
-	__atomic_store_n(armed, NOTHING_ARMED, __ATOMIC_RELEASE);
-	return NULL;
-}
-
 int flush_start(struct section_flush *flush, struct section_cpu *cpu, char *text)
 {
 	int error;
 
-	flush->first = cpu;
-	flush->seed = clock_ns() | 1;
-	flush->is_over = 0;
-	error = thread_start(&flush->thread, THREAD_ANY_CPU, flush_often, flush);
-	if (error)
-		return fail(text, error, "no thread to flush caches: %s", strerror(error));
-	flush->is_running = true;
-	return 0;
+	flush->armer = (struct armer){.apply = flush_arm,
+				      .read = read_lines,
+				      .context = flush,
+				      .cpu = cpu,
+				      .least_ns = LEAST_NS,
+				      .most_ns = MOST_NS};
+	error = armer_start(&flush->armer, THREAD_ANY_CPU);
+	return error ? fail(text, error, "no thread to flush caches: %s", strerror(error)) : 0;
 }
 
 void flush_stop(struct section_flush *flush)
 {
-	if (!flush->is_running)
-		return;
-	__atomic_store_n(&flush->is_over, 1, __ATOMIC_RELAXED);
-	pthread_join(flush->thread, NULL);
-	flush->is_running = false;
+	armer_stop(&flush->armer);
 }
 
 void flush_close(struct section_flush *flush)

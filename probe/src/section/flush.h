@@ -12,11 +12,10 @@
 #ifndef WHYLATE_SECTION_FLUSH_H
 #define WHYLATE_SECTION_FLUSH_H
 
-#include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "section/armer.h"
 #include "section/bpf/layout.h"
 #include "section/user.h"
 
@@ -25,12 +24,8 @@ struct section_flush {
 	size_t bytes;
 	const char *lines[CODE_READS_MOST]; /* of the code, in pages without a hook, */
 	uint32_t count;
-	char *others;		   /* and as many of the placebo */
-	struct section_cpu *first; /* the first CPU's memory: what is armed, and the arms */
-	pthread_t thread;
-	bool is_running;
-	uint32_t is_over;
-	uint64_t seed;
+	char *others; /* and as many of the placebo */
+	struct armer armer;
 };
 
 /* flush_plan - choose the lines that are flushed; returns 0, or an errno with the text */

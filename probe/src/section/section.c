@@ -340,6 +340,13 @@ static int plan_reads(struct section *section, char *text)
 		config->treatment_reads = section->flush.count;
 		return error;
 	}
+	if (config->treatment == TREATMENT_CODE || config->treatment == TREATMENT_TLB) {
+		int error = walk_plan(&section->walk, config->treatment, text);
+
+		config->treatment_reads = section->walk.count;
+		config->walking = (uint64_t)getpid();
+		return error;
+	}
 	return 0;
 }
 
@@ -452,11 +459,16 @@ int section_attach(struct section *section, char *text)
 	return error;
 }
 
-int section_start_flushing(struct section *section, char *text)
+int section_start_arming(struct section *section, char *text)
 {
-	if (section->plan.config.treatment != TREATMENT_FLUSH)
-		return 0;
-	return flush_start(&section->flush, section_cpu_at(section, 0), text);
+	uint16_t cpus = section->plan.cpu_limit;
+	int error = 0;
+
+	if (section->plan.config.treatment == TREATMENT_FLUSH)
+		return flush_start(&section->flush, section_cpu_at(section, 0), text);
+	for (uint16_t i = 0; section->walk.area && i < cpus && !error; i++)
+		error = walk_start(&section->walk, section_cpu_at(section, i), i, cpus, text);
+	return error;
 }
 
 bool section_allow(struct section *section, uint64_t more)
@@ -486,6 +498,7 @@ void section_close_entries(struct section *section)
 	/* The hook stays: when a trampoline loses its entry, the kernel leaves out the returns of
 	 * executions that have begun. */
 	flush_stop(&section->flush);
+	walk_stop(&section->walk);
 	set_closed(section, 1);
 }
 
@@ -654,6 +667,7 @@ void section_close(struct section *section)
 		return;
 	}
 	flush_close(&section->flush);
+	walk_close(&section->walk);
 	unload(section);
 	parts_unload(&section->parts);
 	samples_unload(&section->sampling);

@@ -16,6 +16,7 @@
 #include "section/bpf/layout.h"
 #include "section/flush.h"
 #include "section/user.h"
+#include "section/walk.h"
 #include "bpf/program.h"
 #include "parts.h"
 #include "samples.h"
@@ -76,6 +77,7 @@ struct section {
 	uint64_t missed;	/* by links that are closed */
 	struct user_code user;	/* of user code */
 	struct section_flush flush;
+	struct section_walk walk;
 	size_t element;
 	char *cpus; /* mapped */
 	struct section_owner *owners;
@@ -116,9 +118,9 @@ int section_events(const struct section *section);
 /* section_attach - time executions from now on; returns 0, or an errno with the text */
 int section_attach(struct section *section, char *text);
 
-/* section_start_flushing - flush code before executions that are drawn, where that is the
- * treatment; returns 0, or an errno with the text */
-int section_start_flushing(struct section *section, char *text);
+/* section_start_arming - flush code, or walk over other code or pages, before executions that are
+ * drawn, where that is the treatment; returns 0, or an errno with the text */
+int section_start_arming(struct section *section, char *text);
 
 /* section_allow - let so many more executions begin on each CPU until the next call, so that hooks
  * that keep the probe from running end by themselves; returns false, and allows no more, where so

@@ -226,13 +226,15 @@ enum section_groups {
 	GROUPS_COUNT = 5,
 };
 
-/* What is done before treated executions: code is read, memory is, or code is flushed. */
+/* What precedes treated executions: reading their code or memory, flushing it, a walk. */
 enum section_treatment {
 	TREATMENT_NONE = 0,
 	TREATMENT_PREFETCH = 1,
 	TREATMENT_COLD = 2,
 	TREATMENT_FLUSH = 3,
-	TREATMENT_COUNT = 4,
+	TREATMENT_CODE = 4,
+	TREATMENT_TLB = 5,
+	TREATMENT_COUNT = 6,
 };
 
 /* What a listed name is of; user: a function of a file. */

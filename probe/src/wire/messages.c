@@ -56,7 +56,7 @@ static const struct wire_field fields[] = {
 	FIELD(section, above_ns, WIRE_U64, 0, 4611686018427387903u),
 	FIELD(section, locks, WIRE_U8, 0, 7u),
 	FIELD(section, file, WIRE_BYTES, 0, 0u),
-	FIELD(section, treatment, WIRE_U8, 0, 3u),
+	FIELD(section, treatment, WIRE_U8, 0, 5u),
 	FIELD(list_places, kind, WIRE_U8, 0, 2u),
 	FIELD(list_places, pattern, WIRE_BYTES, 0, 0u),
 	FIELD(list_places, file, WIRE_BYTES, 0, 0u),

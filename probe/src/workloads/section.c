@@ -383,8 +383,8 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 			    " times a second, that trace events are overwritten before they are "
 			    "read: use one that runs less often, or --comm NAME",
 			    per_s);
-	/* Each flush draws one execution, however many there are. */
-	if (asked->treatment == TREATMENT_FLUSH)
+	/* Each flush or walk draws one execution, however many there are. */
+	if (asked->treatment >= TREATMENT_FLUSH)
 		per_s = 0;
 	while (!asked->one_in && per_s / one_in > kept_per_s(asked) && one_in < WIRE_MOST_ONE_IN)
 		one_in *= 2;
@@ -495,7 +495,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	section_allow(&state->section, state->allowed);
 	error = section_attach(&state->section, workload->text);
 	if (!error)
-		error = section_start_flushing(&state->section, workload->text);
+		error = section_start_arming(&state->section, workload->text);
 	if (error) {
 		section_windows_end(&state->windows);
 		release(state);

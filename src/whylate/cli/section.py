@@ -72,10 +72,11 @@ _recording = option_under(Heading.RECORDING)
             help="Count the call paths of longer executions, and of some others.")  # fmt: skip
 @_recording("--samples", is_flag=True,
             help="Look from time to time where executions are in their own code.")  # fmt: skip
-@option_under(Heading.WHAT)("--experiment", type=click.Choice(["prefetch", "cold", "flush"]),
+@option_under(Heading.WHAT)("--experiment",
+            type=click.Choice(["prefetch", "cold", "flush", "code", "tlb"]),
             help="Before half of the executions that are drawn, by chance, read their own code, or "
-            "8 MiB of other memory, or flush their code from the caches; and compare them with the "
-            "other half.")  # fmt: skip
+            "8 MiB of other memory, or flush their code from the caches, or run 8 MiB of other "
+            "code, or touch 4,096 other pages; and compare them with the other half.")  # fmt: skip
 @counters_option
 @_recording("--spool", is_flag=True, help="Keep all rows on the board until the end.")
 @run_options

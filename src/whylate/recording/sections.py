@@ -44,8 +44,11 @@ HOOKS: dict[int, HookName] = {
     SectionHook.TRACE_EVENT: "trace event",
 }
 
-#: What is read before executions that are treated, or that their code is flushed.
-Treatment = Literal["prefetch", "cold", "flush"]
+#: What is read before executions that are treated, or that their code is flushed, or what is walked
+#: over: other code, or other pages.
+Treatment = Literal["prefetch", "cold", "flush", "code", "tlb"]
+#: Those after which the next execution is of an arm.
+ARMING: tuple[Treatment, ...] = ("flush", "code", "tlb")
 
 PartName = Literal[
     "interrupts", "switches", "locks", "page faults", "time of page faults", "steal", "own code"
@@ -185,7 +188,8 @@ class ArmReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     reads: of a line of 64 bytes each, before an execution, as many in either arm. failed: those of
     all executions that found no memory there. bins: executions, by how long reading took before
     each, in ascending order. Where code is flushed, reads: lines of it; bins: flushes after which
-    it was read, of which there are fewer than executions.
+    it was read, of which there are fewer than executions. code: calls of functions; tlb: pages that
+    are touched; bins: walks after which others of these were, of which there are fewer as well.
     """
 
     treated: bool

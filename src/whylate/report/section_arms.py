@@ -31,6 +31,21 @@ _ABOUT = {
         "five, that no execution follows. Lines in pages that have a hook are not flushed, nor "
         "code that the section calls."
     ),
+    "code": (
+        "Reading took: calling 256 functions that were called before as well, after such walks, "
+        "one in five, that no execution follows. Other code leaves the section's neither in the "
+        "caches nor in the TLB for instructions; caches that hold both lose its data, too."
+    ),
+    "tlb": (
+        "Reading took: touching 256 pages that were touched before as well, after such walks, one "
+        "in five, that no execution follows. As many lines are read in both arms: they differ by "
+        "translations, and the tables that these come from."
+    ),
+}
+#: What is walked over: treated, and the placebo.
+_WALKS = {
+    "code": ("functions, in {mib} MiB of other code, are called", "the first of them as often"),
+    "tlb": ("other pages are touched, a line of each", "few pages as often, as many lines"),
 }
 
 
@@ -47,6 +62,14 @@ def experiment_headline(experiment: ExperimentFigures) -> str:
             f"Experiment flush: before an execution {reads} lines of the section's code are "
             "flushed from the caches of all CPUs (treated), or as many of other memory (placebo), "
             "by chance; the next execution that begins is of that arm."
+        )
+    if experiment.treatment in _WALKS:
+        treated, placebo = _WALKS[experiment.treatment]
+        mib = experiment.reads * _LINE_BYTES >> 20
+        return (
+            f"Experiment {experiment.treatment}: on each CPU, before an execution {reads} "
+            f"{treated.format(mib=mib)} (treated), or {placebo} (placebo), by chance; the next "
+            "execution that begins on that CPU is of that arm."
         )
     what = (
         f"{reads} lines of the section's code"

@@ -9,6 +9,7 @@ from whylate.quantities import format_count, format_ns, format_seconds, format_s
 from whylate.recording.hits import parse_fact_line
 from whylate.recording.manifest import HitReport
 from whylate.recording.plan import FaultPlan
+from whylate.recording.sections import ARMING
 from whylate.summary import model
 from whylate.summary.model import (
     AddedFigure,
@@ -42,8 +43,9 @@ def accounting_noun(summary: Summary) -> str:
     """Name what is counted: a program has wakeups, but no schedule of expected ones."""
     section = summary.section
     if section is not None and section.experiment is not None:
-        if section.experiment.treatment == "flush":
-            return "of the placebo, each the first after a flush"
+        if section.experiment.treatment in ARMING:
+            after = "flush" if section.experiment.treatment == "flush" else "walk"
+            return f"of the placebo, each the first after a {after}"
         return f"of the placebo, of 1 in {format_count(section.one_in)} executions"
     if summary.section is not None and summary.section.one_in > 1:
         return f"of 1 in {format_count(summary.section.one_in)} executions"

@@ -15,6 +15,8 @@ from whylate.stats.executions import arms as stats
 FEWEST = 50
 #: Of the reads before treated executions fewer may find no memory there.
 _MOST_FAILED = 0.05
+#: What checks a walk.
+_WALKED: dict[Treatment, str] = {"code": "calling functions", "tlb": "touching pages"}
 
 
 class Bounded(msgspec.Struct, frozen=True):
@@ -52,8 +54,9 @@ class ArmFigures(msgspec.Struct, frozen=True, kw_only=True):
 class ExperimentFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Treated executions against those of the placebo.
 
-    reads: lines of 64 bytes that are read, or flushed, before each. not_applied: why nothing is
-    compared: the treatment was surely not applied, or there are too few executions; None: it was.
+    reads: lines of 64 bytes that are read, or flushed, before each; or functions, or pages.
+    not_applied: why nothing is compared: the treatment was surely not applied, or there are too few
+    executions; None: it was.
     median_ns, excess_ns: treated minus placebo; limit_ns: twice the placebo's median. share: the
     part of the excess that goes away by the treatment, below 0 where there is more.
     """
@@ -144,6 +147,11 @@ def _not_applied(treatment: Treatment, arms: list[ArmFigures]) -> str | None:
         return "how long reading took is not known"
     if cold.low <= hot.high:
         times = f"{format_short_ns(round(cold.value))} and {format_short_ns(round(hot.value))}"
+        if treatment in _WALKED:
+            return (
+                f"{_WALKED[treatment]} took no surely longer time after a walk than after its "
+                f"placebo ({times}): this board models no such caches, or they are as large"
+            )
         if treatment == "flush":
             return (
                 "reading the code took no surely longer time after it was flushed than after "

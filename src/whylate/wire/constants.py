@@ -225,12 +225,14 @@ class SectionGroups(IntEnum):
 
 
 class SectionTreatment(IntEnum):
-    """What is done before treated executions: code is read, memory is, or code is flushed."""
+    """What precedes treated executions: reading their code or memory, flushing it, a walk."""
 
     NONE = 0
     PREFETCH = 1
     COLD = 2
     FLUSH = 3
+    CODE = 4
+    TLB = 5
 
 
 class ListedKind(IntEnum):

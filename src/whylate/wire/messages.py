@@ -167,7 +167,7 @@ class Section(
         "one_in": (0, 16_777_216),
         "above_ns": (0, 4_611_686_018_427_387_903),
         "locks": (0, 7),
-        "treatment": (0, 3),
+        "treatment": (0, 5),
     },
 ):
     """Time each execution of a section of code."""

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 67a29bc15467488b19d3bb20c66c5200ff8fcbd3b5eb8fc515d8b97f30a90319 */
+/* sources: sha256 815fe5253ac6b09c6ad0903e680b6e4d96eb25b88600d28d83a2e7d2c90608c1 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

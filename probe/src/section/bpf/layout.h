@@ -78,6 +78,7 @@ struct section_config {
 	__u32 treatment;
 	__u32 treatment_reads; /* how often, */
 	__u64 code_address;    /* and where: of a function of the kernel; 0: where the hook is */
+	__u64 walking;	       /* threads of this process walk: no execution of theirs is drawn */
 };
 
 /* What is read where the caches shall hold nothing of the section, */
@@ -276,8 +277,8 @@ struct section_cpu {
 	__u64 steal_address; /* where the kernel counts steal; 0: not known yet */
 	struct section_lock locks[SECTION_LOCKS];
 	struct section_arm arms[2]; /* placebo, treated */
-	/* Of the first CPU, where code is flushed: the next execution is of that arm, on whichever
-	 * CPU it begins; EXECUTION_TREATED or EXECUTION_PLACEBO, 0: of none. */
+	/* The next execution is of that arm: EXECUTION_TREATED or EXECUTION_PLACEBO, 0: of none.
+	 * Where code is flushed, that of the first CPU, on whichever CPU it begins. */
 	__u64 armed;
 	/* Executions that have returned, by their durations: see block waits of the wire. */
 	__u64 bins[WIRE_WAIT_BINS];

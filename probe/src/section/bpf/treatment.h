@@ -5,7 +5,8 @@
  * Each execution that is drawn is treated or a placebo, by chance. Both read as often, by the same
  * instructions: what is treated reads other lines each time, and the placebo the first one again
  * and again, which is in the cache. So they differ by what was brought there, or driven out.
- * Flushing alone is done by the probe (section/flush.h), which draws the next execution by it.
+ * Flushing is done by the probe (section/flush.h), and so is running through other code or touching
+ * other pages (section/walk.h): it draws the next execution by it.
  */
 #ifndef WHYLATE_SECTION_BPF_TREATMENT_H
 #define WHYLATE_SECTION_BPF_TREATMENT_H
@@ -76,14 +77,21 @@ FUNCTION int read_code(__u64 code, __u64 stride)
 	return failed;
 }
 
-/* draw_armed - draw the execution that begins, if none has begun since the last flush */
-ALWAYS_INLINE void draw_armed(struct draw *drawn)
+/* draw_armed - draw the execution that begins, if none has begun since the last flush or walk */
+ALWAYS_INLINE void draw_armed(struct section_cpu *cpu, struct draw *drawn)
 {
 	__u32 zero = 0;
-	struct section_cpu *first = bpf_map_lookup_elem(&section_cpus, &zero);
-	__u64 armed = first ? *(volatile __u64 *)&first->armed : 0;
+	struct section_cpu *armed_by = cpu;
+	__u64 armed;
 
-	if (armed && __sync_val_compare_and_swap(&first->armed, armed, 0) == armed)
+	/* Caches are flushed for all CPUs. */
+	if (wanted.treatment == TREATMENT_FLUSH)
+		armed_by = bpf_map_lookup_elem(&section_cpus, &zero);
+	/* Between two walks what walks executes parts of the kernel, too. */
+	else if (bpf_get_current_pid_tgid() >> 32 == wanted.walking)
+		return;
+	armed = armed_by ? *(volatile __u64 *)&armed_by->armed : 0;
+	if (armed && __sync_val_compare_and_swap(&armed_by->armed, armed, 0) == armed)
 		drawn->flags = EXECUTION_DRAWN | (armed & ARM_FLAGS);
 }
 
@@ -98,8 +106,8 @@ ALWAYS_INLINE void draw(struct section_cpu *cpu, __u64 code, struct draw *drawn)
 	__u64 began_ns;
 	bool is_treated;
 
-	if (wanted.treatment == TREATMENT_FLUSH) {
-		draw_armed(drawn);
+	if (wanted.treatment >= TREATMENT_FLUSH) {
+		draw_armed(cpu, drawn);
 		return;
 	}
 	if (cpu->one_in > 1 && bpf_get_prandom_u32() % (__u32)cpu->one_in)
@@ -134,8 +142,8 @@ ALWAYS_INLINE void count_entry(struct section_cpu *cpu, const struct draw *drawn
 	if (drawn->failed)
 		count(&arm->failed, drawn->failed);
 	opaque(bin);
-	/* What a flush does is known apart from executions. */
-	if (wanted.treatment != TREATMENT_FLUSH && bin < WIRE_WAIT_BINS)
+	/* What a flush or a walk does is known apart from executions. */
+	if (wanted.treatment < TREATMENT_FLUSH && bin < WIRE_WAIT_BINS)
 		count(&arm->bins[bin], 1);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 2434c1f03da647aad90500a1bdb8533418c5f9097dd3fb7517adcc244542c950 */
+/* sources: sha256 98b8ae742447373eca7b54fbf6ad69eccd41ac98f2e2c1e36aa40e30f6c4d20f */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H

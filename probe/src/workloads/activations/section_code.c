@@ -39,7 +39,7 @@ int section_code_find(struct section_plan *plan, char *text)
 		return fail(
 		    text, EOPNOTSUPP,
 		    "code of the kernel cannot be flushed: programs flush what they can map, and "
-		    "no BPF program can flush; use cold, or prefetch");
+		    "no BPF program can flush; use code, cold, or prefetch");
 	if (plan->config.treatment != TREATMENT_PREFETCH || plan->kind == SECTION_USER)
 		return 0;
 	if (plan->kind != SECTION_FUNCTION || *plan->end)

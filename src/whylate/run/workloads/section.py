@@ -10,6 +10,7 @@ import msgspec
 
 from whylate.recording.bounds import Small
 from whylate.recording.plan import RunPlan, Setting
+from whylate.recording.sections import ARMING
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import (
@@ -210,16 +211,16 @@ def check_experiment(workload: Section) -> None:
         raise RequestError(
             "--experiment needs BPF programs, which read before an execution: not --hook tracefs"
         )
-    if workload.experiment == "flush":
-        if not isinstance(place, UserCode):
-            raise RequestError(
-                "--experiment flush is for user code: code of the kernel can be flushed neither by "
-                "a program, which cannot map it, nor by BPF; use cold, or prefetch"
-            )
-        if workload.one_in not in (None, 1):
-            raise RequestError(
-                "--experiment flush draws one execution after each flush: leave --one-in out"
-            )
+    if workload.experiment == "flush" and not isinstance(place, UserCode):
+        raise RequestError(
+            "--experiment flush is for user code: code of the kernel can be flushed neither by "
+            "a program, which cannot map it, nor by BPF; use code, cold, or prefetch"
+        )
+    if workload.experiment in ARMING and workload.one_in not in (None, 1):
+        raise RequestError(
+            f"--experiment {workload.experiment} itself draws which executions are kept, one after "
+            "each flush or walk: leave --one-in out"
+        )
     if workload.experiment == "prefetch" and isinstance(place, TracepointPair):
         raise RequestError(
             "--experiment prefetch reads the code of a function: what code runs between two "

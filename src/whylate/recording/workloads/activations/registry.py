@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whylate.recording.sections import ARMING
 from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.recording.workloads.activations.app import AppAssembler
 from whylate.recording.workloads.activations.assembler import ActivationAssembler, Sink
@@ -25,5 +26,5 @@ def activation_assembler(
     assembler = _ASSEMBLERS[type(workload)](sink, workload.duration_ns)
     assembler.longer_sink = longer
     assembler.has_arms = workload.experiment is not None
-    assembler.reads_each = workload.experiment != "flush"
+    assembler.reads_each = workload.experiment not in ARMING
     return assembler
