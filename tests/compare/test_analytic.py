@@ -53,7 +53,7 @@ def test_what_comes_once_counts_by_the_most_of_an_activation() -> None:
     longest.add(breakdown((100, section, "f"), (50, section, "g"), (9, Cause.RETURN, "")), window())
     longest.add(breakdown((120, section, "h"), (30, softer, "f")), window())
     longest.add(breakdown((60, Cause.THREAD, "a"), (70, Cause.THREAD, "b")), window())
-    assert longest.once_ns == {
+    assert longest.once_ns() == {
         (section, ""): 150, (softer, ""): 30, (Cause.RETURN, ""): 9,
         (Cause.THREAD, "a"): 60, (Cause.THREAD, "b"): 70,
     }  # fmt: skip
@@ -145,6 +145,16 @@ def test_where_what_recurs_fills_the_windows_there_is_no_bound(
     assert "All longest pieces" not in shown
 
 
+@pytest.mark.parametrize(("horizon_ns", "shown"), [(277_200, True), (10_000_000, False)])
+def test_a_bound_that_is_longer_than_the_windows_asks_for_longer_ones(
+    horizon_ns: int, shown: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    worst = structs.replace(analytic_bound([RECORDED]), bound_ns=300_000, horizon_ns=horizon_ns)
+    print_analytic(worst, plain_console())
+    printed = " ".join(capsys.readouterr().out.split())
+    assert ("A recording with a longer --interval beside this shows more" in printed) is shown
+
+
 def test_it_takes_recordings() -> None:
     done = CliRunner().invoke(whylate, ["bound", "--analytic", "--claim", "over(1ms)<1/1h"])
     assert done.exit_code == 2
@@ -154,4 +164,4 @@ def test_it_takes_recordings() -> None:
 def test_an_activation_without_pieces_shows_nothing() -> None:
     longest = LongestPieces()
     longest.add(replace(breakdown((5, Cause.RETURN, "")), pieces=None), window())
-    assert (longest.windows, longest.once_ns) == (0, {})
+    assert (longest.windows, longest.once_ns()) == (0, {})

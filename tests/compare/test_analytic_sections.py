@@ -61,7 +61,7 @@ def together_ns(windows: Iterable[TracedActivation]) -> int:
     longest = LongestPieces()
     for traced in windows:
         longest.add(traced.breakdown, traced.window)
-    made = worst_together(longest.once_ns.values(), longest.recurring(), 0)
+    made = worst_together(longest.once_ns().values(), longest.recurring(), 0)
     assert made is not None
     return made
 

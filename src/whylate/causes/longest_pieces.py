@@ -1,8 +1,8 @@
 """The longest that each piece of a latency was in any recorded window, and how often it came.
 
-What comes once in an activation (a section with interrupts or preemption disabled, the switch, a
-delay from outside) has the most that it took of any activation. A thread or a hook counts by its
-name, for several can queue. An interrupt, a softirq or an NMI comes again: it has its longest
+What comes once in an activation (the switch, a delay from outside) has the most that it took of any
+activation; a section is in whylate.causes.longest_sections. A thread or a hook counts by its name,
+for several can queue. An interrupt, a softirq or an NMI comes again: it has its longest
 execution, without what interrupted it, and its arrivals in each window, from where the window is
 complete until the thread ran.
 """
@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from whylate.causes.longest_sections import LongestSections
 from whylate.causes.population import Breakdown
 from whylate.causes.window.piece import Cause
 from whylate.causes.window.timeline import Level, Segment, cut_segments
@@ -25,6 +26,8 @@ _RECURRING = {
     Level.SOFTIRQ: Cause.SOFTIRQ,
     Level.NMI: Cause.NMI,
 }
+#: What is counted otherwise.
+_NOT_ONCE = frozenset({*_RECURRING.values(), Cause.INTERRUPTS_DISABLED, Cause.PREEMPTION_DISABLED})
 #: Several of them can queue before an activation, each by its name.
 _BY_NAME = frozenset({Cause.THREAD, Cause.HOOK})
 
@@ -34,14 +37,15 @@ Name = tuple[Cause, str]
 
 @dataclass
 class LongestPieces:
-    """Collects recorded activations. once_ns: the longest total of an activation, by name.
+    """Collects recorded activations.
 
     windows: how many there were. horizon_ns: the longest time of a window.
     """
 
-    once_ns: dict[Name, int] = field(default_factory=dict)
     windows: int = 0
     horizon_ns: int = 0
+    _once_ns: dict[Name, int] = field(default_factory=dict)
+    _sections: LongestSections = field(default_factory=LongestSections)
     _cost_ns: Counter[Name] = field(default_factory=Counter)
     _arrivals_ns: dict[Name, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
 
@@ -52,18 +56,28 @@ class LongestPieces:
         self.windows += 1
         totals: Counter[Name] = Counter()
         for piece in breakdown.pieces:
-            if piece.cause not in _RECURRING.values():
+            if piece.cause not in _NOT_ONCE:
                 name = piece.detail if piece.cause in _BY_NAME else ""
                 totals[piece.cause, name] += piece.length_ns
         for key, ns in totals.items():
-            self.once_ns[key] = max(self.once_ns.get(key, 0), ns)
+            self._once_ns[key] = max(self._once_ns.get(key, 0), ns)
         own = [event for event in window.events if event.cpu == window.cpu]
         from_ns = _complete_from_ns(window, own)
         self.horizon_ns = max(self.horizon_ns, window.run_ns - from_ns)
-        executions = _executions(cut_segments(own, window.cpu, from_ns, window.run_ns))
+        segments = cut_segments(own, window.cpu, from_ns, window.run_ns)
+        self._sections.add(breakdown.pieces, segments)
+        executions = _executions(segments)
         for key, lengths in executions.items():
             self._cost_ns[key] = max(self._cost_ns[key], *(ns for _, ns in lengths))
             self._arrivals_ns[key].append([start for start, _ in lengths])
+
+    def once_ns(self, sampled_ns: Mapping[Cause, int] | None = None) -> dict[Name, int]:
+        """Return the longest total of an activation, by name.
+
+        sampled_ns: the longest sections as a whole, by their cause, where they were measured.
+        """
+        sections = self._sections.worst(sampled_ns or {})
+        return self._once_ns | {(cause, ""): ns for cause, ns in sections.items()}
 
     def recurring(self) -> list[Recurring]:
         """Return what comes again, the longest first."""

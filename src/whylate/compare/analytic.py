@@ -69,9 +69,8 @@ def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
             longest.add(traced.breakdown, traced.window)
     if not longest.windows:
         raise LackingError(f"{paths[0]} has no window of an activation: measure longer")
-    once = {f"{cause} {name}".strip(): ns for (cause, name), ns in longest.once_ns.items()}
-    for cause, ns in sampled.items():
-        once[cause.value] = max(once.get(cause.value, 0), ns)
+    once_ns = longest.once_ns(sampled)
+    once = {f"{cause} {name}".strip(): ns for (cause, name), ns in once_ns.items()}
     ordered = merge_ordered([sort_series(cpu) for each in wakeups for cpu in each.series])
     largest_ns = ordered.at_least(ordered.n - 1) if ordered.n else 0
     recurring = longest.recurring()

@@ -22,7 +22,8 @@ _EQUATION = "L = sum of the pieces that come once + sum over what comes again of
 _ASSUMPTIONS = (
     "C: longest execution. N(t): most arrivals in any time t of a window; longer times are cut "
     "into such. It holds if no piece is ever longer, nor comes more often, than was seen; a "
-    "section and a thread of higher priority come once in a latency."
+    "section of lower priority, with interrupts disabled and then preemption, and a thread of "
+    "higher priority come once in a latency."
 )
 
 
@@ -72,5 +73,12 @@ def print_analytic(worst: AnalyticBound, console: Console) -> None:
     source = f"{format_count(worst.windows)} windows of at most {format_short_ns(worst.horizon_ns)}"
     console.print(Text(f"{_EQUATION}; from {source}.", style="dim"))
     console.print(Text(_ASSUMPTIONS, style="dim"))
+    if worst.bound_ns is not None and worst.bound_ns > worst.horizon_ns:
+        longer = (
+            f"L is longer than any window: more than {format_short_ns(worst.horizon_ns)} apart, "
+            "arrivals are taken to come as densely. A recording with a longer --interval beside "
+            "this shows more."
+        )
+        console.print(Text(longer, style="dim"))
     for lacking in worst.unobserved:
         console.print(Text(f"not observed: {plain(lacking, 300)}", style="dim"))

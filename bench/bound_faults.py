@@ -1,0 +1,180 @@
+"""Hold `whylate bound --analytic` against the worst that an adversarial search of phases finds.
+
+    python bench/bound_faults.py DIRECTORY [--jobs N]
+
+Each set of faults is measured on the virtual board pc in virtual time, 4 s with an interval of
+250 µs and 4 s with one of 2 ms, and bounded by the first, and by both. Then its worst is searched
+for: all its faults act every 10.003 ms without jitter, so that they come in each phase between two
+activations, 1 µs apart; of two faults the distance is searched as well. What is in DIRECTORY
+already is not measured again. Prints the table of docs/benchmarks.md. It takes about 15 s a run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from whylate.compare.analytic import AnalyticBound, analytic_bound
+from whylate.recording.reader import open_recording
+from whylate.stats.run.ordered import merge_ordered, sort_series
+
+#: A fault: its name, its size in µs, and its other parameters.
+FAULTS: dict[str, tuple[str, int, str]] = {
+    "bulk": ("bulk-lock", 300, ""),
+    "irqs": ("irqs-off", 120, "period_us=9000"),
+    "task": ("rt-task", 250, "period_us=11000"),
+    "preempt": ("preempt-off", 150, ""),
+    "irq": ("slow-irq", 80, ""),
+    "softirq": ("softirq-storm", 200, ""),
+    "rcu": ("rcu-free", 200, ""),
+    "ipi": ("self-ipi", 150, ""),
+    "poll": ("long-poll", 200, ""),
+    "printk": ("printk", 200, "period_us=40000"),
+}
+PAIRS = (
+    ("bulk", "irq"),
+    ("irqs", "softirq"),
+    ("task", "preempt"),
+    ("preempt", "irq"),
+    ("irqs", "task"),
+    ("softirq", "preempt"),
+)
+SETS: tuple[tuple[str, ...], ...] = (*((name,) for name in FAULTS), *PAIRS)
+SEED = 3
+INTERVALS = ("250us", "2ms")
+#: While the worst is searched for: the period of all faults, which is 3 µs more than 40 intervals.
+SEARCH_PERIOD_US = 10_003
+#: First distances of two faults, in sizes of the second, if negative, else of the first.
+DISTANCES = (-0.6, -0.2, 0.02, 0.3, 0.8)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run to be made: its name, and what measure is called with."""
+
+    name: str
+    arguments: tuple[str, ...]
+    faults: tuple[str, ...]
+
+
+def recorded(names: tuple[str, ...]) -> list[Run]:
+    """Return the runs that the bounds are from."""
+    faults = tuple(_words(name, FAULTS[name][2], f"seed={SEED}") for name in names)
+    return [
+        Run(f"{'+'.join(names)}-{interval}", ("--for", "4s", "--interval", interval), faults)
+        for interval in INTERVALS
+    ]
+
+
+def searched(names: tuple[str, ...], distance_us: int) -> Run:
+    """Return a run of the search, in which the second fault begins so much after the first."""
+    phases_us = (max(0, -distance_us), max(0, distance_us))
+    faults = tuple(
+        _words(
+            name, f"period_us={SEARCH_PERIOD_US}", "jitter_us=0", f"phase_us={phase_us}", "seed=1"
+        )
+        for name, phase_us in zip(names, phases_us, strict=False)
+    )
+    name = f"{'+'.join(names)}-search{distance_us:+d}"
+    return Run(name, ("--for", "2s", "--interval", "250us"), faults)
+
+
+def _words(name: str, *parameters: str) -> str:
+    fault, size_us, _ = FAULTS[name]
+    return " ".join(word for word in (fault, f"size_us={size_us}", *parameters) if word)
+
+
+def measure(place: Path, run: Run) -> int:
+    """Make a recording that is not there yet, and return its largest latency, ns."""
+    directory = place / run.name
+    if not (directory / "manifest.json").exists():
+        command = [
+            *(sys.executable, "-m", "whylate", "measure", "pc", "--virtual-time", "--smp", "1"),
+            *("--threshold", "30us", "--seed", str(SEED), "-o", str(directory), *run.arguments),
+        ]
+        for fault in run.faults:
+            command += ["--fault", fault]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    ordered = merge_ordered([sort_series(cpu) for cpu in open_recording(directory).series])
+    return ordered.at_least(ordered.n - 1)
+
+
+def search(place: Path, names: tuple[str, ...], jobs: ThreadPoolExecutor) -> dict[int, int]:
+    """Return the largest latency by the distance of two faults, ns: coarse, then round the best."""
+    if len(names) == 1:
+        return {0: measure(place, searched(names, 0))}
+    sizes = FAULTS[names[1]][1], FAULTS[names[0]][1]
+    coarse = [round(part * sizes[part > 0]) for part in DISTANCES]
+    largest = _search_at(place, names, coarse, jobs)
+    best = coarse.index(max(coarse, key=lambda distance: largest[distance]))
+    around = coarse[max(best - 1, 0) : best + 2]
+    fine = [(around[0] + coarse[best]) // 2, (around[-1] + coarse[best]) // 2]
+    return largest | _search_at(place, names, fine, jobs)
+
+
+def _search_at(
+    place: Path, names: tuple[str, ...], distances: list[int], jobs: ThreadPoolExecutor
+) -> dict[int, int]:
+    runs = [searched(names, distance) for distance in distances]
+    return dict(zip(distances, jobs.map(lambda run: measure(place, run), runs), strict=True))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A set of faults: its bounds by the short interval and by both, and the worst of all runs."""
+
+    names: tuple[str, ...]
+    short: AnalyticBound
+    both: AnalyticBound
+    worst_ns: int
+    runs: int
+
+
+def outcomes(place: Path, jobs: ThreadPoolExecutor) -> Iterator[Outcome]:
+    """Yield each set of faults."""
+    for names in SETS:
+        runs = recorded(names)
+        seen_ns = list(jobs.map(lambda run: measure(place, run), runs))
+        found_ns = search(place, names, jobs)
+        paths = [place / run.name for run in runs]
+        worst_ns = max(*seen_ns, *found_ns.values())
+        bounds = analytic_bound(paths[:1]), analytic_bound(paths)
+        yield Outcome(names, *bounds, worst_ns, len(seen_ns) + len(found_ns))
+
+
+def _ratio(bound: AnalyticBound, worst_ns: int) -> str:
+    return "none" if bound.bound_ns is None else f"{bound.bound_ns / worst_ns:.2f}"
+
+
+def main() -> None:
+    """Measure what lacks, and print a row for each set of faults."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("place", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    options.place.mkdir(parents=True, exist_ok=True)
+    print("| faults | runs | worst, µs | bound, µs | ratio | at 250 µs alone | longest pieces |")
+    print("|---|---|---|---|---|---|---|")
+    with ThreadPoolExecutor(options.jobs) as jobs:
+        for outcome in outcomes(options.place, jobs):
+            both = outcome.both
+            bound = "none" if both.bound_ns is None else f"{both.bound_ns / 1e3:.0f}"
+            pieces = ", ".join(
+                f"{piece.name} {piece.longest_ns / 1e3:.0f} × {piece.times}"
+                for piece in both.pieces[:3]
+            )
+            print(
+                f"| {', '.join(outcome.names)} | {outcome.runs} | {outcome.worst_ns / 1e3:.0f} | "
+                f"{bound} | {_ratio(both, outcome.worst_ns)} | "
+                f"{_ratio(outcome.short, outcome.worst_ns)} | {pieces} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
