@@ -12,10 +12,13 @@ already is not measured again. Prints the table of docs/benchmarks.md. It takes 
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +53,7 @@ INTERVALS = ("250us", "2ms")
 #: While the worst is searched for: the period of all faults, which is 3 µs more than 40 intervals.
 SEARCH_PERIOD_US = 10_003
 #: First distances of two faults, in sizes of the second, if negative, else of the first.
-DISTANCES = (-0.6, -0.2, 0.02, 0.3, 0.8)
+DISTANCES = (-0.4, 0.02, 0.5)
 
 
 @dataclass(frozen=True)
@@ -89,39 +92,63 @@ def _words(name: str, *parameters: str) -> str:
     return " ".join(word for word in (fault, f"size_us={size_us}", *parameters) if word)
 
 
-def measure(place: Path, run: Run) -> int:
-    """Make a recording that is not there yet, and return its largest latency, ns."""
+def measure(place: Path, run: Run) -> None:
+    """Make a recording that is not there yet."""
     directory = place / run.name
     if not (directory / "manifest.json").exists():
+        # One that was broken off.
+        shutil.rmtree(directory, ignore_errors=True)
         command = [
             *(sys.executable, "-m", "whylate", "measure", "pc", "--virtual-time", "--smp", "1"),
             *("--threshold", "30us", "--seed", str(SEED), "-o", str(directory), *run.arguments),
         ]
         for fault in run.faults:
             command += ["--fault", fault]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    ordered = merge_ordered([sort_series(cpu) for cpu in open_recording(directory).series])
-    return ordered.at_least(ordered.n - 1)
+        # A board is one run's at a time, of those that keep theirs in one place.
+        with tempfile.TemporaryDirectory(prefix="whylate-") as own:
+            environment = os.environ | {"WHYLATE_RUN": own}
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
 
 
-def search(place: Path, names: tuple[str, ...], jobs: ThreadPoolExecutor) -> dict[int, int]:
-    """Return the largest latency by the distance of two faults, ns: coarse, then round the best."""
+def first_searched(names: tuple[str, ...]) -> list[tuple[int, Run]]:
+    """Return the first runs of the search, by the distance of two faults in µs."""
     if len(names) == 1:
-        return {0: measure(place, searched(names, 0))}
-    sizes = FAULTS[names[1]][1], FAULTS[names[0]][1]
-    coarse = [round(part * sizes[part > 0]) for part in DISTANCES]
-    largest = _search_at(place, names, coarse, jobs)
-    best = coarse.index(max(coarse, key=lambda distance: largest[distance]))
-    around = coarse[max(best - 1, 0) : best + 2]
-    fine = [(around[0] + coarse[best]) // 2, (around[-1] + coarse[best]) // 2]
-    return largest | _search_at(place, names, fine, jobs)
+        return [(0, searched(names, 0))]
+    sizes_us = FAULTS[names[1]][1], FAULTS[names[0]][1]
+    distances_us = [round(part * sizes_us[part > 0]) for part in DISTANCES]
+    return [(distance_us, searched(names, distance_us)) for distance_us in distances_us]
 
 
-def _search_at(
-    place: Path, names: tuple[str, ...], distances: list[int], jobs: ThreadPoolExecutor
-) -> dict[int, int]:
-    runs = [searched(names, distance) for distance in distances]
-    return dict(zip(distances, jobs.map(lambda run: measure(place, run), runs), strict=True))
+def search(runs: Measured, names: tuple[str, ...]) -> list[int]:
+    """Return the largest latencies: of the first distances, then halfway beside the best, ns."""
+    first = first_searched(names)
+    largest_ns = [runs.largest_ns(run) for _, run in first]
+    best = largest_ns.index(max(largest_ns))
+    beside = [first[i][0] for i in (best - 1, best + 1) if 0 <= i < len(first)]
+    fine = [searched(names, (distance_us + first[best][0]) // 2) for distance_us in beside]
+    runs.begin(fine)
+    return largest_ns + [runs.largest_ns(run) for run in fine]
+
+
+class Measured:
+    """Runs that are being made, several at a time."""
+
+    def __init__(self, place: Path, jobs: int) -> None:
+        self._place = place
+        self._jobs = ThreadPoolExecutor(jobs)
+        self._made: dict[str, Future[None]] = {}
+
+    def begin(self, runs: Sequence[Run]) -> None:
+        """Make runs, after those that were begun before."""
+        for run in runs:
+            self._made[run.name] = self._jobs.submit(measure, self._place, run)
+
+    def largest_ns(self, run: Run) -> int:
+        """Wait for a run, and return its largest latency."""
+        self._made[run.name].result()
+        series = open_recording(self._place / run.name).series
+        ordered = merge_ordered([sort_series(cpu) for cpu in series])
+        return ordered.at_least(ordered.n - 1)
 
 
 @dataclass(frozen=True)
@@ -135,16 +162,16 @@ class Outcome:
     runs: int
 
 
-def outcomes(place: Path, jobs: ThreadPoolExecutor) -> Iterator[Outcome]:
+def outcomes(place: Path, jobs: int) -> Iterator[Outcome]:
     """Yield each set of faults."""
+    runs = Measured(place, jobs)
     for names in SETS:
-        runs = recorded(names)
-        seen_ns = list(jobs.map(lambda run: measure(place, run), runs))
-        found_ns = search(place, names, jobs)
-        paths = [place / run.name for run in runs]
-        worst_ns = max(*seen_ns, *found_ns.values())
+        runs.begin([*recorded(names), *(run for _, run in first_searched(names))])
+    for names in SETS:
+        largest_ns = [runs.largest_ns(run) for run in recorded(names)] + search(runs, names)
+        paths = [place / run.name for run in recorded(names)]
         bounds = analytic_bound(paths[:1]), analytic_bound(paths)
-        yield Outcome(names, *bounds, worst_ns, len(seen_ns) + len(found_ns))
+        yield Outcome(names, *bounds, max(largest_ns), len(largest_ns))
 
 
 def _ratio(bound: AnalyticBound, worst_ns: int) -> str:
@@ -160,20 +187,19 @@ def main() -> None:
     options.place.mkdir(parents=True, exist_ok=True)
     print("| faults | runs | worst, µs | bound, µs | ratio | at 250 µs alone | longest pieces |")
     print("|---|---|---|---|---|---|---|")
-    with ThreadPoolExecutor(options.jobs) as jobs:
-        for outcome in outcomes(options.place, jobs):
-            both = outcome.both
-            bound = "none" if both.bound_ns is None else f"{both.bound_ns / 1e3:.0f}"
-            pieces = ", ".join(
-                f"{piece.name} {piece.longest_ns / 1e3:.0f} × {piece.times}"
-                for piece in both.pieces[:3]
-            )
-            print(
-                f"| {', '.join(outcome.names)} | {outcome.runs} | {outcome.worst_ns / 1e3:.0f} | "
-                f"{bound} | {_ratio(both, outcome.worst_ns)} | "
-                f"{_ratio(outcome.short, outcome.worst_ns)} | {pieces} |",
-                flush=True,
-            )
+    for outcome in outcomes(options.place, options.jobs):
+        both = outcome.both
+        bound = "none" if both.bound_ns is None else f"{both.bound_ns / 1e3:.0f}"
+        pieces = ", ".join(
+            f"{piece.name} {piece.longest_ns / 1e3:.0f} × {piece.times}"
+            for piece in both.pieces[:3]
+        )
+        print(
+            f"| {', '.join(outcome.names)} | {outcome.runs} | {outcome.worst_ns / 1e3:.0f} | "
+            f"{bound} | {_ratio(both, outcome.worst_ns)} | "
+            f"{_ratio(outcome.short, outcome.worst_ns)} | {pieces} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -89,6 +89,7 @@ look_for_packages() {
 	# Debian's kernels are built with it, and so are the modules of injected faults.
 	[ "$(uname -m)" != x86_64 ] || {
 		need gcc-12 have gcc-12
+		need gcc-12-aarch64-linux-gnu have aarch64-linux-gnu-gcc-12
 		need libelf1 have_library libelf.so.1
 		need libssl3 have_library libssl.so.3
 	}

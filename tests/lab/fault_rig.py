@@ -97,8 +97,12 @@ def run_with(
     hold_idle: bool = True,
     disguise: str = "",
     also_read: Sequence[str] = (),
+    files: Sequence[tuple[str, bytes, int]] = (),
 ) -> Seen:
-    """Boot a board with faults, measure its wakeup latency on CPU 0, and read the logs."""
+    """Boot a board with faults, measure its wakeup latency on CPU 0, and read the logs.
+
+    files: more of the image, which has the services of faults unless one of these is them.
+    """
     board_is = virtual_board(name)
     placed = place(
         uses,
@@ -116,7 +120,8 @@ def run_with(
     for command in read_commands([FileRequest(path, LOG_LIMIT) for path in wanted]):
         script.add(command, set())
     script.add(Finish(), set())
-    board = QemuBoard(board_is, VirtualOptions(cpus=cpus, files=services(placed) if placed else ()))
+    started_with = (*(services(placed) if placed else ()), *files)
+    board = QemuBoard(board_is, VirtualOptions(cpus=cpus, files=started_with))
     board.hold(notify_nobody)
     try:
         started = board.carry_out(bytes(script.frames), 1, notify_nobody)
@@ -128,9 +133,9 @@ def run_with(
     collected = CollectedFiles()
     for message in messages:
         collected.receive(message)
-    files = {path: content.data for path, content in collected.files.items()}
-    events = {log.fault.name: log.events for log in logs(placed, files)}
-    return _seen(messages, events, files, console)
+    read = {path: content.data for path, content in collected.files.items()}
+    events = {log.fault.name: log.events for log in logs(placed, read)}
+    return _seen(messages, events, read, console)
 
 
 def _messages(client: Client) -> list[Message]:

@@ -41,7 +41,7 @@ def _spread(names: Sequence[str], **more: dict[str, int]) -> list[FaultUse]:
 
 @pytest.fixture(scope="module", autouse=True)
 def boards() -> Iterator[None]:
-    with own_boards("pc", "pc-rt", "virt-arm64-rt"):
+    with own_boards("pc", "pc-rt", "virt-arm64", "virt-arm64-rt"):
         yield
 
 
@@ -217,10 +217,13 @@ def test_the_same_run_is_the_same_to_the_nanosecond(rt: Seen) -> None:
     assert again.events == rt.events
 
 
+@pytest.mark.parametrize("board", ["pc", "virt-arm64"])
 @pytest.mark.parametrize("remedy", [0, 1])
-def test_bulk_work_in_a_kernel_delays_no_longer_than_the_remedy_was_asked_for(remedy: int) -> None:
+def test_bulk_work_in_a_kernel_delays_no_longer_than_the_remedy_was_asked_for(
+    board: str, remedy: int
+) -> None:
     parameters = {"period_us": PERIOD_US, "size_us": SIZE_US, "remedy": remedy, "asked_us": 20}
-    seen = run_with("pc", [use("bulk-remedy", parameters)], duration_ns=DURATION_NS)
+    seen = run_with(board, [use("bulk-remedy", parameters)], duration_ns=DURATION_NS)
     latest_ns = seen.hits("bulk-remedy").latency_ns.max()
     if remedy:
         # Of a chunk the reading of the clock at either end is not in its log.

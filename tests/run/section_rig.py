@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import shutil
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
+from kernel_modules import build_module
 from whylate import __version__
 from whylate.boards.board import notify_nobody
 from whylate.boards.facts.snapshot import FileRequest
 from whylate.boards.files import CollectedFiles, read_commands
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
-from whylate.files import sha256_of, write_whole
-from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import VirtualBoard, virtual_board
-from whylate.lab.faults import build
 from whylate.lab.faults.log import LOG_LIMIT
 from whylate.lab.faults.place import SERVICES
-from whylate.lab.packages import Packages
 from whylate.probe.client import Client, ProbeGoneError
 from whylate.recording.sections import decode_bins
 from whylate.recording.workloads.section import Section
@@ -64,12 +57,6 @@ _ACTIVE = "/sys/module/executions/parameters/active"
 #: By a board's architecture. With kprobes Debian's 6.1 for arm64 has damaged its free lists in some
 #: runs; with these checks it says of each allocation whether it is whole, and has been so far.
 _CHECKS = {"arm64": ("slub_debug=FZPU",)}
-#: By a board's architecture: what the kernel calls it, and the prefix of its compiler.
-_COMPILERS = {
-    "amd64": ("x86_64", ""),
-    "arm64": ("arm64", "aarch64-linux-gnu-"),
-    "armhf": ("arm", "arm-linux-gnueabihf-"),
-}
 #: By a board's architecture, where not 2. Setting a kprobe on 32-bit ARM stops all CPUs for a
 #: moment, which in virtual time with two CPUs has taken 30 s: QEMU let the second one wait.
 _CPUS = {"armhf": 1}
@@ -255,52 +242,3 @@ def _timed(messages: Sequence[Message], counters: int) -> Timed:
 def module_for(board: VirtualBoard) -> bytes:
     """Return the module for a board's kernel, built where its source or the kernel changed."""
     return build_module(board, SOURCE)
-
-
-def build_module(board: VirtualBoard, source: Path, includes: Sequence[Path] = ()) -> bytes:
-    """Return a module for a board's kernel, built where a source or the kernel changed."""
-    with building(cache_directory()):
-        headers, options = _headers(board)
-        digest = hashlib.sha256(f"{headers}{options}".encode())
-        for path in (source, *includes):
-            digest.update(path.read_bytes())
-        place = cache_directory() / "faults" / f"{source.stem}-{digest.hexdigest()[:16]}.ko"
-        if not place.exists():
-            with tempfile.TemporaryDirectory(prefix="whylate-module-") as directory:
-                here = Path(directory)
-                for path in (source, *includes):
-                    shutil.copy(path, here)
-                (here / "Kbuild").write_text(f"obj-m := {source.stem}.o\nccflags-y := -Werror\n")
-                make = ["make", "-s", *options, "-C", str(headers), f"M={here}", "modules"]
-                build.run(make, source.name, here)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(place, (here / f"{source.stem}.ko").read_bytes())
-        return place.read_bytes()
-
-
-def _headers(board: VirtualBoard) -> tuple[Path, tuple[str, ...]]:
-    """Return where modules for a board's kernel are built, and what make is told.
-
-    Skips where a compiler is missing.
-    """
-    arch = board.description.debian_arch
-    kernel_arch, cross = _COMPILERS[arch]
-    if shutil.which(f"{cross}gcc-12") is None:
-        pytest.skip(f"{cross}gcc-12 is not installed")
-    if build.has_modules(board):
-        return build.kernel_headers(board, notify_nobody), ()
-    packages = Packages(cache_directory() / "packages", arch)
-    kernel = packages.dependency(board.kernel_package, "linux-image-", notify_nobody)
-    release = kernel.removeprefix("linux-image-")
-    headers = packages.fetch(f"linux-headers-{release}", notify_nobody)
-    # What all flavours share, and tools that run on this machine.
-    own = Packages(cache_directory() / "packages", build.ARCH)
-    shared = [
-        (own if "kbuild" in name else packages).fetch(name, notify_nobody)
-        for name in build.parts(headers)
-    ]
-    here = cache_directory() / "headers" / f"{release}-{sha256_of(headers)[:16]}"
-    if not here.exists():
-        build.unpack([headers, *shared], here)
-    place = here / "usr/src" / f"linux-headers-{release}"
-    return place, (f"ARCH={kernel_arch}", f"CROSS_COMPILE={cross}")

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from section_rig import build_module
 
+from kernel_modules import build_module
 from own_boards import own_boards
 from whylate.cli import whylate
 from whylate.lab.description import VirtualBoard

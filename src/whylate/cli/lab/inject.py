@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whylate.lab.faults.catalogue import Fault
     from whylate.lab.faults.log import FaultLog
 
-_WHERE = {"module": "pc", "program": "any board", "outside": "real time"}
+_WHERE = {"module": "pc, arm64", "program": "any board", "outside": "real time"}
 
 
 @click.command(name="faults")
@@ -31,6 +31,8 @@ def faults(name: str | None) -> None:
     width = max(map(len, names()))
     for injectable in map(fault, names()):
         where = _WHERE[injectable.kind]
+        if injectable.kind == "module" and injectable.machines:
+            where = "pc"
         click.echo(f"{injectable.name:{width}}  {where:9}  {injectable.title}")
 
 
@@ -38,7 +40,7 @@ def _describe(fault: Fault) -> None:
     click.echo(f"{fault.name}: {fault.title}\n")
     click.echo(textwrap.fill(fault.text, 96) + "\n")
     where = {
-        "module": "on pc and pc-rt, as a kernel module",
+        "module": "on virtual boards of x86-64 and arm64, as a kernel module",
         "program": "on any board, as a program",
         "outside": "to an emulator, in real time",
     }[fault.kind]

@@ -115,15 +115,34 @@ def run(command: Sequence[str], what: str, cwd: Path) -> str:
     return done.stdout
 
 
-#: Debian's packages of headers have tools that run only on the architecture they are for.
+#: The architecture whose tools are in Debian's packages of headers: they run on no other.
 ARCH = "amd64"
+#: By a board's architecture: what the kernel calls it, and the prefix of its compiler.
+_KERNELS = {
+    "amd64": ("x86_64", ""),
+    "arm64": ("arm64", "aarch64-linux-gnu-"),
+    "armhf": ("arm", "arm-linux-gnueabihf-"),
+}
+#: Those for whose boards faults are built as modules.
+_MODULES = ("amd64", "arm64")
 #: Paths in the packages are absolute, and below this.
 _PLACE = "/usr/src/"
 
 
 def has_modules(board: VirtualBoard) -> bool:
     """Return whether modules for a board's kernel can be built on this machine."""
-    return board.description.debian_arch == ARCH and platform.machine() == "x86_64"
+    return board.description.debian_arch in _MODULES and platform.machine() == "x86_64"
+
+
+def compiler_prefix(board: VirtualBoard) -> str:
+    """Return what the names of the compiler and its tools begin with, for a board's kernel."""
+    return _KERNELS[board.description.debian_arch][1]
+
+
+def module_options(board: VirtualBoard) -> list[str]:
+    """Return the options of make for modules of a board's kernel."""
+    kernel, prefix = _KERNELS[board.description.debian_arch]
+    return [f"ARCH={kernel}", f"CROSS_COMPILE={prefix}"] if prefix else []
 
 
 def kernel_headers(board: VirtualBoard, notify: Callable[[str], None]) -> Path:
@@ -131,19 +150,23 @@ def kernel_headers(board: VirtualBoard, notify: Callable[[str], None]) -> Path:
 
     Fetches the packages unless they are cached.
     """
-    if not has_modules(board):
+    arch = board.description.debian_arch
+    if platform.machine() != "x86_64" or arch not in _KERNELS:
         raise LabError(
-            f"kernel modules are built for pc and pc-rt on x86-64 machines, not for {board.name} "
-            f"on {platform.machine()}: there the faults that are programs can be used"
+            f"kernel modules are built on x86-64 machines, not for {board.name} on "
+            f"{platform.machine()}: there the faults that are programs can be used"
         )
     cache = cache_directory()
     with building(cache, notify):
-        packages = Packages(cache / "packages", ARCH)
+        packages = Packages(cache / "packages", arch)
+        tools = packages if arch == ARCH else Packages(cache / "packages", ARCH)
         kernel = packages.dependency(board.kernel_package, "linux-image-", notify)
         release = kernel.removeprefix("linux-image-")
         debs = [packages.fetch(f"linux-headers-{release}", notify)]
         # The kernel's own headers, those of all flavours, and the tools.
-        debs += [packages.fetch(name, notify) for name in parts(debs[0])]
+        debs += [
+            (tools if "kbuild" in name else packages).fetch(name, notify) for name in parts(debs[0])
+        ]
         key = hashlib.sha256("".join(sha256_of(package) for package in debs).encode())
         here = cache / "headers" / f"{release}-{key.hexdigest()[:16]}"
         if not here.exists():
@@ -202,14 +225,20 @@ def modules(
     """
     if not faults:
         return {}
+    if not has_modules(board):
+        raise LabError(
+            f"faults are built as kernel modules for virtual boards of x86-64 and arm64, not for "
+            f"{board.name}: there the faults that are programs can be used"
+        )
     headers = kernel_headers(board, notify)
     places = {fault.name: _place(headers, fault, disguise) for fault in faults}
     absent = [fault for fault in faults if not places[fault.name].exists()]
     if absent:
         require("make", "make")
-        require("gcc-12", "gcc-12")
+        prefix = compiler_prefix(board)
+        require(f"{prefix}gcc-12", f"gcc-12-{prefix.removesuffix('-')}" if prefix else "gcc-12")
         notify(f"building {', '.join(alias(fault, disguise) for fault in absent)} for {board.name}")
-        _build(headers, absent, places, disguise)
+        _build(board, headers, absent, places, disguise)
     return {name: place.read_bytes() for name, place in places.items()}
 
 
@@ -222,7 +251,13 @@ def _place(headers: Path, fault: Fault, disguise: str) -> Path:
     return cache_directory() / "faults" / f"{fault.name}-{inputs.hexdigest()[:16]}.ko"
 
 
-def _build(headers: Path, faults: Sequence[Fault], places: dict[str, Path], disguise: str) -> None:
+def _build(
+    board: VirtualBoard,
+    headers: Path,
+    faults: Sequence[Fault],
+    places: dict[str, Path],
+    disguise: str,
+) -> None:
     with tempfile.TemporaryDirectory(prefix="whylate-faults-") as name:
         here = Path(name)
         for header in HEADERS:
@@ -232,28 +267,24 @@ def _build(headers: Path, faults: Sequence[Fault], places: dict[str, Path], disg
             shutil.copy(fault.source_file, here / f"{alias(fault, disguise)}.c")
         objects = " ".join(f"{alias(fault, disguise)}.o" for fault in faults)
         (here / "Kbuild").write_text(f"obj-m := {objects}\nccflags-y := -Werror\n")
-        run(
-            ["make", "-s", "-j2", "-C", str(headers), f"M={here}", "modules"],
-            ", ".join(fault.name for fault in faults),
-            here,
-        )
+        make = ["make", "-s", "-j2", *module_options(board), "-C", str(headers)]
+        run([*make, f"M={here}", "modules"], ", ".join(fault.name for fault in faults), here)
         for fault in faults:
             place = places[fault.name]
             module = here / f"{alias(fault, disguise)}.ko"
-            _strip(module, alias(fault, disguise), disguise)
+            _strip(module, alias(fault, disguise), disguise, compiler_prefix(board))
             place.parent.mkdir(parents=True, exist_ok=True)
             fresh = place.with_suffix(".new")
             shutil.copy(module, fresh)
             fresh.replace(place)
 
 
-def _strip(module: Path, name: str, disguise: str) -> None:
+def _strip(module: Path, name: str, disguise: str, prefix: str) -> None:
     """Remove debugging information; with a disguise rename the functions not named after `name`."""
-    command = ["objcopy", "--strip-debug"]
+    command = [f"{prefix}objcopy", "--strip-debug"]
     if disguise:
-        for line in run(["nm", "--defined-only", module.name], module.name, module.parent).split(
-            "\n"
-        ):
+        symbols = run([f"{prefix}nm", "--defined-only", module.name], module.name, module.parent)
+        for line in symbols.split("\n"):
             words = line.split()
             if len(words) != 3 or words[1] not in "tT" or words[2] in KEPT:
                 continue

@@ -106,9 +106,7 @@ def _refuse(entry: Fault, machine: str, board: VirtualBoard | None, cpus: int) -
             f"`whylate lab inject {entry.name}`"
         )
     if entry.kind == "module" and board is None:
-        raise LabError(
-            f"{entry.name} is a kernel module, which is built for the virtual boards pc and pc-rt"
-        )
+        raise LabError(f"{entry.name} is a kernel module, which is built for virtual boards alone")
     if entry.machines and machine not in entry.machines:
         raise LabError(
             f"{entry.name} does nothing on {machine[:40]}: it is for {', '.join(entry.machines)}"
