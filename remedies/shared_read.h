@@ -19,13 +19,15 @@
  *   call costs the patience first: disable interrupts around the call, or use nowait in handlers.
  * - Progress. Each call ends within `patience` polls and one read of its own: it is wait-free. A
  *   leader that lost its CPU delays one caller by the patience; those after it see the mark that
- *   it leaves, and read the device at once until the leader is back.
+ *   it leaves, and read the device at once until the leader is back. Where leaders lose it again
+ *   and again, as with more callers than CPUs, callers share nothing for a while, which doubles
+ *   each time up to SHARED_READ_REST reads.
  * - Staleness. strict: the value was sampled after the call began and before it returned. relaxed:
  *   it was sampled at most T before the call, where T is the leader's time from sample to publish:
  *   some ns with interrupts disabled, up to a time slice where the leader may be preempted.
  *   strict never goes backwards, between threads neither, where the later caller could know the
- *   earlier value. relaxed never goes backwards for a thread that uses this form alone and does not
- *   lose patience; otherwise it may, by T.
+ *   earlier value. relaxed never goes backwards for a thread that uses this form alone while nobody
+ *   loses patience; otherwise it may, by T.
  * - Memory order. strict orders all that the caller did before the call before the sample. What a
  *   leader did before its read is not published: this is no lock.
  * - Width. Values have 64 bits. With bits < 64 the device's counter is extended: it has to be read
@@ -80,6 +82,12 @@ typedef int64_t shared_difference;
 #define SHARED_READ_WORTH 20u
 /* Of the device's time: a strict caller waits for a read that just began, and for the next. */
 #define SHARED_READ_PATIENCE 4u
+/* Reads without sharing, at most, after callers lost patience again and again: it is tried again
+ * then, which costs a few times the patience. */
+#define SHARED_READ_REST 1024u
+/* It is again where fewer reads than that were shared in between: far fewer than between two ticks
+ * of a timer, whose handler may just delay a leader by more than the patience. */
+#define SHARED_READ_AGAIN 64u
 /* Calls that calibration times at once: more are interrupted more often. */
 #define SHARED_READ_BATCH 16u
 
@@ -92,6 +100,8 @@ struct shared_read {
 	/* Fields that waiting callers poll; put the struct on a cache line of its own. */
 	REMEDY_ATOMIC(uint32_t) sequence;
 	REMEDY_ATOMIC(uint32_t) stuck; /* the odd sequence at which a caller lost patience */
+	REMEDY_ATOMIC(uint32_t) rest;  /* reads until sharing is tried again */
+	REMEDY_ATOMIC(uint32_t) pause; /* what rest began with, the last time */
 	REMEDY_ATOMIC(shared_value) value;
 };
 
@@ -105,6 +115,8 @@ static inline void shared_read_init(struct shared_read *shared, shared_value (*r
 	shared->patience = patience;
 	REMEDY_STORE(&shared->sequence, 0u, relaxed);
 	REMEDY_STORE(&shared->stuck, 0u, relaxed);
+	REMEDY_STORE(&shared->rest, 0u, relaxed);
+	REMEDY_STORE(&shared->pause, 0u, relaxed);
 	REMEDY_STORE(&shared->value, (shared_value)0, relaxed);
 }
 
@@ -137,6 +149,34 @@ static inline shared_value shared_read_lead_(struct shared_read *shared, uint32_
 	return value;
 }
 
+/* shared_read_give_up_ - a caller lost patience: leave the mark, and share nothing for a while
+ * where that comes again and again. Two who do so at once may leave the pause of either. */
+static inline void shared_read_give_up_(struct shared_read *shared, uint32_t sequence)
+{
+	uint32_t last = REMEDY_LOAD(&shared->stuck, relaxed);
+	uint32_t pause = REMEDY_LOAD(&shared->pause, relaxed);
+
+	if (sequence == last)
+		return;
+	REMEDY_STORE(&shared->stuck, sequence, relaxed);
+	if (!last || sequence - last > 2 * SHARED_READ_AGAIN)
+		pause = 0;
+	else if (pause < SHARED_READ_REST)
+		pause = 2 * pause + 1;
+	REMEDY_STORE(&shared->pause, pause, relaxed);
+	REMEDY_STORE(&shared->rest, pause, relaxed);
+}
+
+/* shared_read_rests_ - whether nothing is shared just now; callers may count a read twice or not */
+static inline int shared_read_rests_(struct shared_read *shared)
+{
+	uint32_t rest = REMEDY_LOAD(&shared->rest, relaxed);
+
+	if (rest)
+		REMEDY_STORE(&shared->rest, rest - 1, relaxed);
+	return rest != 0;
+}
+
 /*
  * shared_read_wait_ - return a value that was published at `need` or later, or an own one
  *
@@ -159,7 +199,7 @@ static inline shared_value shared_read_wait_(struct shared_read *shared, uint32_
 		sequence = REMEDY_LOAD(&shared->sequence, SHARED_READ_POLL);
 	}
 	if (sequence % 2)
-		REMEDY_STORE(&shared->stuck, sequence, relaxed);
+		shared_read_give_up_(shared, sequence);
 	return shared_read_direct(shared);
 }
 
@@ -173,7 +213,7 @@ static inline shared_value shared_read_strict(struct shared_read *shared)
 {
 	uint32_t sequence;
 
-	if (!shared->patience)
+	if (!shared->patience || shared_read_rests_(shared))
 		return shared_read_direct(shared);
 	REMEDY_FENCE(SHARED_READ_ENTRY);
 	sequence = REMEDY_LOAD(&shared->sequence, relaxed);
@@ -186,7 +226,7 @@ static inline shared_value shared_read_relaxed(struct shared_read *shared)
 {
 	uint32_t sequence;
 
-	if (!shared->patience)
+	if (!shared->patience || shared_read_rests_(shared))
 		return shared_read_direct(shared);
 	sequence = REMEDY_LOAD(&shared->sequence, relaxed);
 	return shared_read_wait_(shared, sequence, (sequence + 2) & ~1u);
