@@ -84,7 +84,7 @@ typedef int64_t shared_difference;
 #define SHARED_READ_PATIENCE 4u
 /* Reads without sharing, at most, after callers lost patience again and again: it is tried again
  * then, which costs a few times the patience. */
-#define SHARED_READ_REST 1024u
+#define SHARED_READ_REST 2047u
 /* It is again where fewer reads than that were shared in between: far fewer than between two ticks
  * of a timer, whose handler may just delay a leader by more than the patience. */
 #define SHARED_READ_AGAIN 64u

@@ -57,12 +57,27 @@ def test_a_weaker_header_is_noticed(name: str) -> None:
     assert check_mutant(mutant) is not None
 
 
-def test_the_tuner_finds_the_measured_knee(tmp_path: Path) -> None:
-    source = Path(__file__).with_name("bulk_choice.c")
-    program = tmp_path / "bulk"
+def printed(name: str, tmp_path: Path) -> list[str]:
+    """Build a program, run it, and return its lines."""
+    source, program = Path(__file__).with_name(name), tmp_path / "program"
     include = f"-I{Path(__file__).parents[2] / 'remedies'}"
     subprocess.run(["cc", "-std=c11", "-Wall", include, source, "-o", program], check=True)
-    lines = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split("\n")
+    return subprocess.run([program], check=True, capture_output=True, text=True).stdout.split("\n")
+
+
+def test_callers_share_nothing_for_longer_where_leaders_lose_their_cpu_again(
+    tmp_path: Path,
+) -> None:
+    calls = [int(word) for word in printed("shared_pause.c", tmp_path)[0].split()]
+    # The first time may be the last; from the second on it doubles, up to a limit.
+    assert calls[:12] == [2**time - 1 for time in range(12)]
+    assert calls[12] == calls[11]
+    # After 100 shared reads it is as if for the first time.
+    assert calls[13] == 0
+
+
+def test_the_tuner_finds_the_measured_knee(tmp_path: Path) -> None:
+    lines = printed("bulk_choice.c", tmp_path)
     chunk, latency, cost, reached = (int(word) for word in lines[0].split())
     # Measured: 128 lines, p50 8.8 µs, 4 % above chunks of 512.
     assert 100 <= chunk <= 150
