@@ -50,7 +50,9 @@ build/pairs/one-line/ours.tar: lab/pairs/one-line/recipe.toml | setup-dev probes
 	-@$(WHYLATE) lab pair one-line -o $(@D)
 
 test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
-	@$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup $(ARGS)
+	@# Also where PYTHONDONTWRITEBYTECODE is set: tests start whylate a thousand times.
+	@$(PYTHON_IN_VENV) -m compileall -q src
+	@$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 lint: setup-dev probes ## what must be clean before a commit
 	$(PYTHON_IN_VENV) tools/wiregen.py --check

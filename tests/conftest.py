@@ -43,16 +43,21 @@ COMPUTING = frozenset(
 # Before xdist reads the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {}
     for item in items:
         # Beside each other run those that boot boards of their own, and those that compute; the
         # others share this machine's settings, ports and processes.
         computes = item.path.relative_to(TESTS).parts[0] in COMPUTING
         alone = item.get_closest_marker("qemu") is None and not computes
+        rank[item] = (not alone, computes)
         group = "this machine" if alone else item.nodeid.partition("::")[0]
         item.add_marker(pytest.mark.xdist_group(group))
         if not computes:
             # Another program may have had the CPUs. What fails twice fails; each rerun is listed.
             item.add_marker(pytest.mark.flaky(reruns=1))
+    # The longest group first, then those of minutes, and last many short ones: both workers end
+    # together. xdist by itself would begin the groups of a single test, which are boots, last.
+    items.sort(key=rank.__getitem__)
     if may_be_realtime():
         return
     skip = pytest.mark.skip(reason="needs SCHED_FIFO: run as root or with CAP_SYS_NICE")

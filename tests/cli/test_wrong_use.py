@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +17,7 @@ import click
 import pytest
 
 from whylate import __version__
+from whylate.cli import main
 from whylate.cli import whylate as whylate_group
 from whylate.cli.option_groups import Heading
 
@@ -27,6 +31,29 @@ def whylate(*arguments: str, env: dict[str, str] | None = None) -> subprocess.Co
         check=False,
         env=env,
     )
+
+
+def in_this_process(*arguments: str | bytes) -> subprocess.CompletedProcess[str]:
+    """Run whylate where its modules are loaded already: that takes most of the time of a refusal.
+
+    An error that escapes main() is that of the test.
+    """
+    argv = ["whylate", *map(os.fsdecode, arguments)]
+    signals = (signal.SIGHUP, signal.SIGTERM)
+    handlers = [signal.getsignal(number) for number in signals]
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", argv)
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                with pytest.raises(SystemExit) as ended:
+                    main()
+            finally:
+                for number, handler in zip(signals, handlers, strict=True):
+                    signal.signal(number, handler)
+    code = ended.value.code
+    assert isinstance(code, int)
+    return subprocess.CompletedProcess(argv, code, out.getvalue(), err.getvalue())
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
@@ -87,7 +114,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 def test_what_cannot_be_measured_is_refused(
     arguments: list[str], message: str, tmp_path: Path
 ) -> None:
-    done = whylate("measure", *arguments, "-o", str(tmp_path / "r"))
+    done = in_this_process("measure", *arguments, "-o", str(tmp_path / "r"))
     assert message in complaint(done)
     assert done.returncode == (3 if "board9" in arguments else 2)
     assert not (tmp_path / "r").exists()
@@ -106,7 +133,7 @@ def test_a_command_that_cannot_be_watched_is_refused(
     words: list[str], message: str, tmp_path: Path
 ) -> None:
     asked = ["measure", "-o", str(tmp_path / "r"), "--", *words]
-    done = whylate(*asked)
+    done = in_this_process(*asked)
     assert message in complaint(done)
     assert done.returncode == 2
 
@@ -159,16 +186,10 @@ def test_a_directory_that_cannot_be_made_is_refused() -> None:
     ids=lambda verb: verb[0],
 )
 def test_a_name_that_nothing_can_have_is_refused_before_anything_is_done(
-    verb: list[str], name: str | bytes, why: str, tmp_path: Path
+    verb: list[str], name: str | bytes, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "whylate", *verb, name],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    monkeypatch.chdir(tmp_path)
+    done = in_this_process(*verb, name)
     assert done.returncode == 2
     assert why in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
@@ -177,16 +198,10 @@ def test_a_name_that_nothing_can_have_is_refused_before_anything_is_done(
 
 @pytest.mark.parametrize("name", ["/dev/zero", "a" * 300, b"\xff"])
 def test_a_plan_without_an_end_or_a_possible_name_is_one_line(
-    name: str | bytes, tmp_path: Path
+    name: str | bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "whylate", "study", "run", name],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    monkeypatch.chdir(tmp_path)
+    done = in_this_process("study", "run", name)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert "cannot be read" in done.stderr
