@@ -1,7 +1,7 @@
 """Scattergrams of executions: cycles, else durations, against each counter, by class, with a line.
 
 The line has the 95 % interval of its mean around it. A dot says which execution it is, and leads to
-its row, where the page has one.
+its row, where the page has one; each execution that has a row there has a dot.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def scattergrams(
     """Return a chart for each fit, refused or not; none where there are no cycles and no duration.
 
     linked: executions that have a row on the page, with the id row_id(). However many executions
-    there are, a chart has at most as many dots as squares and classes.
+    there are, a chart has at most as many dots as squares and classes, and as are linked.
     """
     return [_scattergram(counted, fit, frozenset(linked)) for fit in fits]
 
@@ -140,6 +140,10 @@ def _dots(
         longest_first = np.argsort(-y_values, kind="stable")
         _, first, counts = np.unique(square[longest_first], return_index=True, return_counts=True)
         rows = longest_first[first]
+        # Each that has a row on the page has a dot of its own.
+        apart = np.setdiff1d(np.array(sorted(linked), np.int64), rows)
+        rows = np.concatenate((rows, apart))
+        counts = np.concatenate((counts, np.ones_like(apart)))
     dots, colours = [], kinds.colours
     for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
         number = int(kinds.of_row[row])
@@ -154,7 +158,8 @@ def _dots(
         )
         link = row_id(row) if row in linked else ""
         dots.append(Dot(x(float(x_values[row])), y(float(y_values[row])), colour, title, link))
-    return dots
+    # Those that lead to a row lie on top, where the mouse can get at them.
+    return sorted(dots, key=lambda dot: bool(dot.link))
 
 
 def _squares(values: Floats, scale: Scale, most: float) -> Int64s:
