@@ -69,6 +69,11 @@ def longer_notes(longer: LongerFigures) -> list[str]:
         )
     if longer.own_code_lacks and any(each.name == REST for each in longer.classes):
         notes.append(_undivided(longer.own_code_lacks))
+    if longer.classes and "interrupts" not in longer.not_observed:
+        notes.append(
+            "Interrupted is by hard interrupts and softirqs together. NMIs are not observed: what "
+            "they take is in the part that they interrupt."
+        )
     if longer.not_observed:
         what = ", ".join(plain(name, 40) for name in longer.not_observed)
         notes.append(f"Not observed on this board: {what}.")
