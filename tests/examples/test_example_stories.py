@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -374,6 +375,40 @@ def test_the_published_outliers_are_what_their_counters_say(
 
 
 def test_without_a_longer_tick_there_is_no_figure() -> None:
-    assert tick.classes_of({"longer": None}).seen == "no figure"
-    longer = {"count": 3, "of": 900, "classes": [{"name": "interrupted", "share": 0.8}]}
-    assert "interrupted 80%" in tick.classes_of({"longer": longer}).seen
+    none = np.empty(0, np.int64)
+    ticks = tick.Ticks(none, none, none, np.empty((0, 3), np.int64))
+    assert tick.classes_of({"longer": None}, ticks).seen == "no figure"
+
+
+def test_long_ticks_are_held_against_the_log_of_the_function_in_them() -> None:
+    began, took = np.array([1000, 2000, 3000]), np.array([100, 900, 800])
+    # The second has the call, and the third only at the same time on another CPU.
+    calls = np.array([[2100, 600, 0], [3100, 600, 1], [5000, 600, 0]])
+    ticks = tick.Ticks(began, took, np.zeros(3, np.int64), calls)
+    assert ticks.calls_in(200).tolist() == [600, 0]
+    classes = [{"name": "unexplained", "share": 1.0, "low": 0.9, "high": 1.0}]
+    longer = {"count": 2, "of": 3, "above_ns": 200, "excess_ns": 1500, "classes": classes}
+    seen = tick.classes_of({"longer": longer}, ticks).seen
+    assert "unexplained 1 [0.9, 1]" in seen
+    assert "In 1 of these 2 ticks" in seen
+    assert "for × 0.4 of that" in seen
+
+
+@pytest.mark.qemu
+def test_where_the_tick_goes(tmp_path: Path) -> None:
+    same, outliers, published = told("where_the_tick_goes", "--quick", "--out", str(tmp_path / "s"))
+    assert "ticks lie within 5 % of one duration" in same["seen"]
+    match = re.search(
+        r"([\d,]+) of [\d,]+ ticks took longer .* unexplained 1 .* In ([\d,]+) of these ([\d,]+) "
+        r"ticks .* for × ([\d.]+) of that",
+        outliers["seen"],
+    )
+    assert match is not None, outliers["seen"]
+    count, calls, longer = (int(text.replace(",", "")) for text in match.groups()[:3])
+    # Each was called once in 10 ms, for 500 ms, and all that is longer is it.
+    assert count == longer == calls
+    assert 45 <= calls <= 60
+    assert 0.95 <= float(match[4]) <= 1.05
+    assert published["reproduced"] == "yes"
+    page = (tmp_path / "s" / "tick" / "report.html").read_text()
+    assert "Why some executions took longer" in page

@@ -241,15 +241,36 @@ def test_a_semaphore_is_raised_while_its_probe_is_timed(tmp_path: Path) -> None:
     assert output(file)() == "0\n"
 
 
-def test_a_probe_of_this_python() -> None:
-    python = Path(sys.executable).resolve()
-    notes = subprocess.run(["readelf", "-n", python], capture_output=True, text=True, check=False)
-    if "Name: gc__start" not in notes.stdout:
-        pytest.skip("this Python has no USDT probes")
-    script = "import gc\ngc.disable()\nfor _ in range(9): gc.collect()"
-    section = command(f"{python}:python:gc__start..gc__done")
-    timed = time_section(section, output(python, "-I", "-c", script))
-    assert timed.counts[0] >= 9
+def python_with_probes() -> Path:
+    """Return an interpreter that is built with its probes, as Debian's is."""
+    for python in (Path(sys.executable), *Path("/usr/bin").glob("python3.*[0-9]")):
+        file = python.resolve()
+        notes = subprocess.run(["readelf", "-n", file], capture_output=True, text=True, check=False)
+        if "Name: gc__start" in notes.stdout:
+            return file
+    pytest.skip("no Python here has USDT probes")
+
+
+def test_each_collection_of_a_python_program_is_timed() -> None:
+    python = python_with_probes()
+    # It says itself how often it collected, and none comes by itself before the program ends.
+    script = (
+        "import gc\ngc.disable()\n"
+        "before = sum(each['collections'] for each in gc.get_stats())\n"
+        "for _ in range(29): gc.collect()\n"
+        "print(sum(each['collections'] for each in gc.get_stats()) - before)"
+    )
+    printed: list[str] = []
+    section = command(f"{python}:python:gc__start..gc__done", comm=python.name)
+    run = output(python, "-I", "-S", "-c", script)
+    timed = time_section(section, lambda: printed.append(run()))
+    assert printed == ["29\n"]
+    entries, returned, left, too_deep = timed.counts
+    # The interpreter collects as it ends, too.
+    assert 29 <= entries <= 29 + 10
+    assert (returned, left, too_deep) == (entries, 0, 0)
+    assert len(timed.duration_ns) == entries
+    assert min(timed.duration_ns) > 0
 
 
 # ---------------------------------------------------------------- other programs

@@ -9,8 +9,11 @@ import pytest
 from report_examples import HOSTILE
 from section_journals import Execution
 
+from section_count_examples import counted_recording
 from section_examples import executions, floor, lock, recorded
 from whylate.report.page.latency import write_report
+from whylate.summary.sections import count_executions_of
+from whylate.summary.summarize import summarize
 from whylate.wire.constants import NameTable
 from whylate.wire.messages import Name
 
@@ -117,3 +120,44 @@ def test_long_and_hostile_names_are_whole_in_their_cells(
     assert 'src=x onerror="window.hit=1"' in table.inner_text()
     assert "?[2J" in table.inner_text()
     watched.page.close()
+
+
+@pytest.fixture(scope="module")
+def counted_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("counted")
+    recording = counted_recording(folder / "r")
+    manifest, executions = recording.manifest, recording.executions
+    summary = summarize(recording.series, manifest, "r", executions=executions)
+    counted = count_executions_of(manifest, executions, summary.section)
+    path = folder / "counted.html"
+    return write_report(path, summary, manifest, recording.series, counted=counted)
+
+
+def test_the_mouse_on_a_dot_marks_its_row_and_its_other_dots_and_the_reverse(
+    browser: Browser, counted_page: Path
+) -> None:
+    watched = opened(browser, counted_page, 1280)
+    page = watched.page
+    rows = page.locator("#longest tbody tr")
+    assert rows.count() == 20
+    marked = page.locator(".linked")
+    assert marked.count() == 0
+    # Of the dots that lie on each other the last is on top: that of the last row.
+    dots = page.locator("svg.chart a circle")
+    dots.last.hover()
+    ident = str(page.locator("svg.chart a").last.get_attribute("href")).removeprefix("#")
+    row = page.locator(f"#longest #{ident}")
+    # Three counters have a scattergram each; cycles are in all of them.
+    assert marked.count() == 1 + 3
+    assert "linked" in str(row.get_attribute("class"))
+    background = "(e) => getComputedStyle(e).backgroundColor"
+    assert len({each.evaluate(background) for each in rows.all()}) == 2
+    page.mouse.move(2, 2)
+    assert marked.count() == 0
+    rows.nth(3).hover()
+    links = page.locator("svg.chart a.linked").evaluate_all(
+        "(all) => all.map((a) => a.getAttribute('href'))"
+    )
+    assert links == [f"#{rows.nth(3).get_attribute('id')}"] * 3
+    assert watched.complaints == []
+    page.close()

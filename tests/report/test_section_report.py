@@ -148,7 +148,15 @@ def test_what_is_not_observed_is_named(tmp_path: Path) -> None:
     example = recorded(tmp_path / "r", parts=int(ExecutionPart.INTERRUPTED))
     for text in shown_in(example):
         assert "on this board: switches, locks, time of page faults, steal." in text
+        assert "NMIs are not observed" in text
         assert "asleep" not in text
+
+
+def test_what_interrupts_are_is_said_only_where_they_are_observed(tmp_path: Path) -> None:
+    example = recorded(tmp_path / "r", parts=int(ExecutionPart.LOCK))
+    for text in shown_in(example):
+        assert "on this board: interrupts, switches" in text
+        assert "NMIs" not in text
 
 
 def test_the_share_near_the_most_frequent_duration_is_said(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from whylate.recording.store.executions import Executions
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import KernelFunction, Section
 from whylate.stats.executions.parts import REST, TIMES, Times, find_classes
-from whylate.summary.section_counters import ByTime, count_section
+from whylate.summary.own_code import ByTime, classify_own_code
+from whylate.summary.section_counters import NOT_CLASSED
 from whylate.wire.app_samples import PARTS
 from whylate.wire.constants import ExecutionPart, SectionHook
 
@@ -82,15 +83,18 @@ def classes_by_counters(timed: Timed, is_longer: NDArray[np.bool_]) -> dict[int,
                           timed.counts[which])  # fmt: skip
 
     classes, names = by_time(timed, is_longer)
-    counted = count_section(
-        COUNTERS["virt-arm64"], executions(is_longer), executions(~is_longer),
-        int((~is_longer).sum()), ByTime(classes, names, timed.start_ns, is_sampled=True), 1,
+    longer = executions(is_longer)
+    counted = classify_own_code(
+        COUNTERS["virt-arm64"], longer, executions(~is_longer),
+        ByTime(classes, names, timed.start_ns, is_sampled=True),
     )  # fmt: skip
-    assert counted is not None
     assert counted.classes is not None
-    assert counted.numbers is not None
-    found = [counted.class_names[place] for place in counted.classes]
-    return dict(zip(counted.numbers.tolist(), found, strict=True))
+    found = [str(counted.names[place]) if place >= 0 else NOT_CLASSED for place in counted.classes]
+    return {
+        number: name
+        for number, name, count in zip(longer.number.tolist(), found, longer.counts, strict=True)
+        if count[0] >= 0
+    }
 
 
 def longer_of(timed: Timed) -> NDArray[np.bool_]:

@@ -153,6 +153,11 @@ def test_events_by_the_names_that_perf_has(name: str, code: tuple[int, int, int]
         ("icache-dependent-stall:u", "Cortex-A53 r0p4 + Cortex-A53 r0p5", 0xE1),
         ("icache_16b.ifdata_stall", "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", 0x0480),
         ("ICACHE_16B.IFDATA_STALL", "11th Gen Intel(R) Core(TM) i7-1165G7 @ 2.80GHz", 0x0480),
+        ("l1i-stall", "Cortex-A9 r2p10", 0x60),
+        ("l1i-stall", "Cortex-A53 r0p4 + Cortex-A53 r0p5", 0xE1),
+        ("l1d-stall:k", "Cortex-A55 r1p0", 0xE9),
+        ("l1i-stall", "11th Gen Intel(R) Core(TM) i7-1165G7 @ 2.80GHz", 0x0480),
+        ("l1d-stall", "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", 0x0C000CA3),
         ("icache_64b.iftag_stall", "Genuine Intel(R) CPU 0000 @ 2.10GHz", 0x0483),
     ],
 )
@@ -165,6 +170,18 @@ def test_events_that_only_some_cpus_have_by_their_model(name: str, model: str, c
     for other in ("Cortex-A97 r0p0", "AMD EPYC", "Intel(R) Atom(TM) CPU E3950", two, None):
         with pytest.raises(RequestError, match="raw code"):
             parse_counters([name], other)
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "cache"),
+    [("l1i-stall", "frontend", "L1-icache"), ("L1D-STALL:u", "backend", "L1-dcache")],
+)
+@pytest.mark.parametrize("model", ["Cortex-A72 r0p3", "Cortex-A76 r4p1", "AMD EPYC", None])
+def test_where_a_cpu_has_no_event_of_its_own_for_a_stall_others_are_named(
+    name: str, side: str, cache: str, model: str | None
+) -> None:
+    with pytest.raises(RequestError, match=f"count stalled-cycles-{side} .* or {cache}-load-misse"):
+        parse_counters([name], model)
 
 
 @pytest.mark.parametrize("name", ["", "cyc", "L1-icache-stores-x", "r", "rxyz", "cycles:z", "a b"])

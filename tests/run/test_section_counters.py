@@ -123,6 +123,7 @@ def test_programs_without_counters_read_none(tmp_path: Path) -> None:
     [
         ("nope", "no event 'nope'"),
         ("icache-stall", "icache-stall exists on Cortex-A9"),
+        ("cycles,instructions,l1i-stall", "count stalled-cycles-frontend"),
         ("r1,r2,r3,r4,r5", "up to 4 events of a section"),
         ("page-faults,r1ffff:u", "r1ffff:u cannot be counted"),
     ],

@@ -71,6 +71,33 @@ def test_each_margin_is_as_stated(
     assert class_of(cycles, instructions, stalls) == expected
 
 
+@pytest.mark.parametrize(
+    ("instructions", "stalls", "data_stalls", "expected"),
+    [
+        (2850, 12_000, 45_001, "data side"),
+        (2850, 15_000, 60_000, "data side"),
+        (2850, 9_000, 60_000, "data side"),
+        (3135, 12_000, 90_000, "data side"),
+        # Half of the cycles are not most of them, and more than all were counted otherwise.
+        (2850, 12_000, 45_000, "unexplained"),
+        (2850, 12_000, 90_001, "unexplained"),
+        # It did something else, or waited for code as well.
+        (3136, 12_000, 60_000, "unexplained"),
+        (2850, 17_000, 60_000, "unexplained"),
+        (2850, 46_000, 60_000, "unexplained"),
+        (2850, 46_000, 12_000, "instruction side"),
+        (3 * 2850, 12_000, 12_000, "spinning"),
+    ],
+)
+def test_the_data_side_takes_stalls_of_its_own_and_none_more_of_the_other(
+    instructions: float, stalls: float, data_stalls: float, expected: str
+) -> None:
+    counted = (np.array([value]) for value in (90_000.0, instructions, stalls, data_stalls))
+    cycles, up, of_code, of_data = counted
+    (number,) = classify_executions(cycles, up, of_code, TYPICAL, None, of_data)
+    assert CLASSES[number] == expected
+
+
 def test_few_stalls_are_flat_by_their_part_of_the_cycles() -> None:
     typical = Typical(instructions=2850, stalls=0)
     assert class_of(10_000, 8000, 500, typical) == "spinning"

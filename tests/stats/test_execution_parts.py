@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from whylate.stats.executions.parts import ExecutionClass, Times, classify
+from whylate.stats.executions.parts import ExecutionClass, OwnCode, Times, classify
 
 NAMES = ("interrupted", "preempted", "asleep", "waiting for a lock")
 #: A duration and its parts, ns.
@@ -38,6 +38,27 @@ def classes(
 def class_of(row: Row, others: Sequence[Row] = ((100, (0, 0, 0, 0)),)) -> str:
     (name,) = (name for name, each in classes([row], others).items() if each.count)
     return name
+
+
+def test_own_code_is_divided_by_other_evidence_and_shares_still_sum_to_all() -> None:
+    """The mean of the others is 100 ns of their own code."""
+    others = [(90, (0, 0, 0, 0)), (110, (0, 0, 0, 0))] * 50
+    longer = [(400, (0, 0, 0, 0)), (700, (0, 0, 0, 0)), (900, (0, 700, 0, 0))] * 50
+    ran = times(longer), times(others)
+    # Of what has a class by time nothing is divided.
+    own_code = OwnCode(np.array([0, -1, 1] * 50, np.int8), ["instruction side", "data side"])
+    found = {each.name: each for each in classify(*ran, NAMES, 1, own_code)}
+    # The excess: 300 + 600 + 800 ns, of them 700 preempted.
+    assert {name: each.share for name, each in found.items()} == pytest.approx(
+        {"preempted": 700 / 1700, "unexplained": 700 / 1700, "instruction side": 300 / 1700}
+    )
+    assert {name: each.count for name, each in found.items()} == dict.fromkeys(found, 50)
+    of_code = found["instruction side"]
+    assert 0 < of_code.low < of_code.share < of_code.high < 1
+    assert of_code.longest == 0
+    undivided = {each.name: each for each in classify(*ran, NAMES, 1)}
+    assert undivided["preempted"] == found["preempted"]
+    assert undivided["unexplained"].share == pytest.approx(1000 / 1700)
 
 
 def test_shares_are_those_of_the_excess_over_the_mean_of_the_others() -> None:

@@ -12,7 +12,8 @@ from whylate.recording.sections import CountAccount, SectionReport
 from whylate.recording.store.executions import ExecutionFile, Executions
 from whylate.summary.executions import Counted, row_text
 from whylate.summary.model import SectionCounters
-from whylate.summary.section_counters import NOT_CLASSED, ByTime, count_section, section_counters
+from whylate.summary.own_code import ByTime, classify_own_code
+from whylate.summary.section_counters import NOT_CLASSED, count_section, section_counters
 from whylate.wire.app_samples import PARTS
 from whylate.wire.executions import NO_COUNT
 
@@ -50,7 +51,8 @@ def counted(
 ) -> Counted | None:
     of_others = others.duration_ns.size if of_others is None else of_others
     classes = by_time(own, is_sampled=is_sampled)
-    return count_section(events, longer, others, of_others, classes, 1)
+    own_code = classify_own_code(events, longer, others, classes)
+    return count_section(events, longer, others, of_others, classes, own_code, 1)
 
 
 def by_time(own: list[bool], *, is_sampled: bool = False) -> ByTime:

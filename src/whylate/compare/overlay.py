@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from whylate.compare.made_experiments import MadeExperiment, read_made
 from whylate.compare.runs import Run, read_run, twice_there
 from whylate.quantities import format_count
 from whylate.recording.errors import RecordingError
@@ -61,6 +62,8 @@ class OverlayRun(msgspec.Struct, frozen=True):
     no_group: str | None = None
     #: Of executions, some of which were treated; the other figures are then of the placebo.
     experiment: ExperimentFigures | None = None
+    #: It stands for an experiment that made runs of its own.
+    made: MadeExperiment | None = None
 
 
 class ShapePair(msgspec.Struct, frozen=True):
@@ -123,11 +126,18 @@ class Overlaid:
 def overlay_recordings(directories: Sequence[Path]) -> Overlaid:
     """Read recordings of one workload, and group them; raises RecordingError.
 
+    The directory of an experiment (made_experiments.py) is shown as its first run as recorded.
+
     Raises ValueError for recordings that cannot be overlaid: of several workloads, one twice, or
     more than MOST_OVERLAID.
     """
     if len(directories) > MOST_OVERLAID:
         raise ValueError(f"{len(directories)} recordings are too many: {MOST_OVERLAID} at the most")
+    made = [read_made(directory) for directory in directories]
+    directories = [
+        directory if each is None else directory / each.run
+        for directory, each in zip(directories, made, strict=True)
+    ]
     runs = [read_run(directory) for directory in directories]
     twice = twice_there([(run.identity, run.name) for run in runs])
     if twice is not None:
@@ -140,10 +150,12 @@ def overlay_recordings(directories: Sequence[Path]) -> Overlaid:
         )
     if runs[0].by_points:
         return Overlaid(_of_benchmarks(runs), runs, [], [])
-    return _of_latencies(directories, runs)
+    return _of_latencies(directories, runs, made)
 
 
-def _of_latencies(directories: Sequence[Path], runs: Sequence[Run]) -> Overlaid:
+def _of_latencies(
+    directories: Sequence[Path], runs: Sequence[Run], made: Sequence[MadeExperiment | None]
+) -> Overlaid:
     series, summaries, values = [], [], []
     for directory in directories:
         recording = open_recording(directory)
@@ -168,6 +180,7 @@ def _of_latencies(directories: Sequence[Path], runs: Sequence[Run]) -> Overlaid:
             group=of_run.get(number),
             no_group=lack,
             experiment=summary.section.experiment if summary.section is not None else None,
+            made=made[number - 1],
         )
         for number, (summary, durations, lack) in enumerate(
             zip(summaries, values, lacks, strict=True), 1

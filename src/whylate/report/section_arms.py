@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from whylate.compare.made_experiments import MadeExperiment
 from whylate.compare.overlay import OverlayRun
 from whylate.compare.words import names_text
 from whylate.quantities import format_count, format_percent, format_short_ns
@@ -118,12 +119,14 @@ def experiment_notes(experiment: ExperimentFigures) -> list[str]:
 
 def run_rows(runs: Sequence[OverlayRun]) -> list[tuple[str, ...]]:
     """Return a row for each of several runs that is an experiment: what its treatment changes."""
-    return [
-        (str(run.number), plain(run.board, 40), plain(run.experiment.treatment, 20),
-         *_changes(run.experiment))
-        for run in runs
-        if run.experiment is not None
-    ]  # fmt: skip
+    rows: list[tuple[str, ...]] = []
+    for run in runs:
+        about = str(run.number), plain(run.board, 40)
+        if run.experiment is not None:
+            rows.append((*about, plain(run.experiment.treatment, 20), *_changes(run.experiment)))
+        if run.made is not None:
+            rows.append((*about, plain(run.made.what, 80), *_made_changes(run.made)))
+    return rows
 
 
 def run_notes(runs: Sequence[OverlayRun]) -> list[str]:
@@ -134,6 +137,9 @@ def run_notes(runs: Sequence[OverlayRun]) -> list[str]:
         if experiment is not None and experiment.not_applied is not None:
             reason = plain(experiment.not_applied, 300)
             notes.append(f"Run {run.number} has no comparison: {reason}.")
+        if run.made is not None and run.made.why_not is not None:
+            reason = plain(run.made.why_not, 300)
+            notes.append(f"Experiment {run.number} has no preventable share: {reason}.")
     boards = [
         plain(run.board, 40)
         for run in runs
@@ -144,11 +150,17 @@ def run_notes(runs: Sequence[OverlayRun]) -> list[str]:
             f"Code and data cannot be distinguished on {names_text(list(dict.fromkeys(boards)))}: "
             "cold empties the caches of both."
         )
-    if run_rows(runs):
+    if any(run.experiment is not None for run in runs):
         notes.append(
             "Excess: what executions longer than twice the placebo's median take beyond the mean "
             "of the others, each; the preventable share of it goes away with the treatment, "
-            "on that board and in that run. Percentiles are of the placebo."
+            "on that board and in that run. A share below 0 comes with the treatment: warm caches "
+            "prevent it. Percentiles are of the placebo."
+        )
+    if any(run.made is not None for run in runs):
+        notes.append(
+            "Experiments with runs of their own: excess is the late time in a second of a run, "
+            "with it off minus with it on; the other figures are of the first run with it on."
         )
     return notes
 
@@ -158,11 +170,20 @@ def _changes(experiment: ExperimentFigures) -> tuple[str, str, str]:
     if experiment.not_applied is not None:
         return "–", "–", "–"
     median, excess, share = experiment.median_ns, experiment.excess_ns, experiment.share
-    has_share = share is not None and experiment.treatment == "prefetch"
     return (
         _change(median) if median is not None else "–",
         _change(excess) if excess is not None else "–",
-        share_text(share) if has_share and share is not None else "–",
+        share_text(share) if share is not None else "–",
+    )
+
+
+def _made_changes(made: MadeExperiment) -> tuple[str, str, str]:
+    """Return what an experiment with runs of its own changed."""
+    on, off, share = made.late_on_ns_per_s, made.late_off_ns_per_s, made.preventable
+    return (
+        "–",
+        "–" if on is None or off is None else f"{_signed(off - on)} a second",
+        "–" if share is None else share_text(Bounded(share.share, share.low, share.high)),
     )
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whylate.quantities import format_count, format_percent, format_short_ns
-from whylate.summary.model import ExecutionClassFigures, LockFigures, LongerFigures, Summary
+from whylate.stats.executions.parts import REST
+from whylate.summary.executions import SIDES_TAKE
+from whylate.summary.model import (
+    ExecutionClassFigures,
+    LockFigures,
+    LongerFigures,
+    MainLock,
+    Summary,
+)
 from whylate.text import plain
 
 #: The headings of the table, in order.
@@ -59,10 +67,28 @@ def longer_notes(longer: LongerFigures) -> list[str]:
             "is of the class that has half of its excess or more. Unexplained is time on the CPU "
             "that was in none of the classes."
         )
+    if longer.own_code_lacks and any(each.name == REST for each in longer.classes):
+        notes.append(_undivided(longer.own_code_lacks))
+    if longer.classes and "interrupts" not in longer.not_observed:
+        notes.append(
+            "Interrupted is by hard interrupts and softirqs together. NMIs are not observed: what "
+            "they take is in the part that they interrupt."
+        )
     if longer.not_observed:
         what = ", ".join(plain(name, 40) for name in longer.not_observed)
         notes.append(f"Not observed on this board: {what}.")
     return notes
+
+
+def _undivided(lacks: list[str]) -> str:
+    """Say what keeps time of its own code from being divided into that of code and of data."""
+    what = "no event was counted"
+    if len(lacks) < len(SIDES_TAKE):
+        what = f"there is no counter of {' and of '.join(lacks)}"
+    return (
+        "Executions that wait for code and those that wait for data cannot be distinguished: "
+        f"{what}."
+    )
 
 
 def _row(figures: ExecutionClassFigures) -> ClassRow:
@@ -76,12 +102,21 @@ def _row(figures: ExecutionClassFigures) -> ClassRow:
             f"execution {format_count(figures.number)} that ended on CPU {figures.cpu}, in thread "
             f"{figures.pid}"
         )
+    name = plain(figures.name, 60)
+    if figures.waits is not None:
+        name += f": {_main_lock(figures.waits)}"
     return ClassRow(
-        plain(figures.name, 60),
+        name,
         figures.share,
         (format_percent(figures.share, 1), interval, format_count(figures.count), longest),
         which,
     )
+
+
+def _main_lock(waits: MainLock) -> str:
+    """Say which lock most waits are for, and where from: L at S."""
+    where = plain(waits.callers[0], 80) if waits.callers else ""
+    return f"{_lock_name(waits)} at {where}" if where else _lock_name(waits)
 
 
 def lock_rows(summary: Summary, most: int, callers: int) -> list[tuple[str, ...]]:
@@ -116,7 +151,7 @@ def locks_note(summary: Summary, most: int) -> str:
     return f"{text} {groups} in the output of --json."
 
 
-def _lock_name(lock: LockFigures) -> str:
+def _lock_name(lock: LockFigures | MainLock) -> str:
     if lock.lock is None:
         return f"{lock.kind} (several)" if lock.kind else "several"
     return f"{lock.kind} {plain(lock.lock, 80)}".strip()

@@ -22,6 +22,7 @@ from whylate.stats.arrays import Floats
 from whylate.stats.executions.classes import (
     CLASSES,
     LEAST_EXECUTIONS,
+    ExecutionClass,
     classify_executions,
 )
 from whylate.stats.executions.line import fit_line
@@ -31,12 +32,14 @@ from whylate.stats.executions.peak import find_peak
 MOST_LISTED = 1000
 _CLASSES_TAKE = "classes take counters of cycles, instructions and stalls of the instruction side"
 _SAMPLED_TAKE = "classes take counters of cycles and instructions"
-_STALLS = ("instruction stalls",)
-_EVIDENCE = {
+#: What rules ask for, in their order; those of the data side only give a class more.
+SIDES_TAKE = {
     "cycles": "cycles",
     "instructions": "instructions",
     "instruction stalls": "stalls of the instruction side",
+    "data stalls": "stalls of the data side",
 }
+_NEEDED, _SAMPLED_NEEDED = tuple(SIDES_TAKE)[:3], tuple(SIDES_TAKE)[:2]
 #: So many rows that rise in every counter are taken for running totals.
 _LEAST_RISING = 3
 
@@ -136,7 +139,8 @@ class Counted:
     cpus, numbers: of executions of a section, int64, shape (n,): where each ended, and its number
     there; None: its number is that of its row. began_ns, pids: when each began, since the first
     CPU was watched, and in which thread. kinds: int8, shape (n,), places in kind_names: why each
-    took longer, by time or by its counters, or that it did not; None: as classes.
+    took longer, by time or by its counters, or that it did not; None: as classes. class_counts: of
+    all longer executions, not of some that were drawn.
     """
 
     columns: tuple[Column, ...]
@@ -153,6 +157,7 @@ class Counted:
     pids: NDArray[np.int64] | None = None
     kinds: NDArray[np.int8] | None = None
     kind_names: tuple[str, ...] = ()
+    class_counts: dict[str, int] | None = None
 
     @property
     def n(self) -> int:
@@ -212,11 +217,13 @@ def _classes(
     missing = missing_evidence(evidence)
     if missing is not None:
         return None, missing, {}
-    cycles, instructions, stalls = (values[name] for name in evidence.values())
+    cycles, instructions, stalls, *data = (values[name] for name in evidence.values())
     if cycles.size < LEAST_EXECUTIONS:
         return None, (f"classes take {LEAST_EXECUTIONS} executions, for the others show what is "
                       f"typical; there are {cycles.size}"), {}  # fmt: skip
-    return classify_executions(cycles, instructions, stalls), None, evidence
+    data_stalls = data[0] if data else None
+    classes = classify_executions(cycles, instructions, stalls, data_stalls=data_stalls)
+    return classes, None, evidence
 
 
 def evidence_of(columns: Sequence[Column]) -> dict[str, str]:
@@ -224,15 +231,33 @@ def evidence_of(columns: Sequence[Column]) -> dict[str, str]:
     names: dict[str, str] = {}
     for column in columns:
         names.setdefault(column.role, column.name)
-    return {role.replace(" ", "_"): names[role] for role in _EVIDENCE if role in names}
+    return {role.replace(" ", "_"): names[role] for role in SIDES_TAKE if role in names}
+
+
+def class_counts(
+    classes: NDArray[np.int8], names: Sequence[ExecutionClass], evidence: dict[str, str]
+) -> dict[str, int]:
+    """Return how many executions are of each class that there is evidence for.
+
+    classes: shape (n,), places in names. evidence: as evidence_of() returns it.
+    """
+    counts = np.bincount(classes, minlength=len(names)).tolist()
+    return {
+        str(name): count
+        for name, count in zip(names, counts, strict=True)
+        if name is not ExecutionClass.DATA_SIDE or "data_stalls" in evidence
+    }
+
+
+def lacking(evidence: dict[str, str]) -> list[str]:
+    """Return which counters are missing to tell stalls of both sides from each other."""
+    return [text for role, text in SIDES_TAKE.items() if role.replace(" ", "_") not in evidence]
 
 
 def missing_evidence(evidence: dict[str, str], *, is_sampled: bool = False) -> str | None:
     """Say what the rule of classes lacks; None: nothing. is_sampled: the one with samples."""
-    needed = {
-        role: text for role, text in _EVIDENCE.items() if role not in _STALLS or not is_sampled
-    }
-    missing = [text for role, text in needed.items() if role.replace(" ", "_") not in evidence]
+    needed = _SAMPLED_NEEDED if is_sampled else _NEEDED
+    missing = [text for text in lacking(evidence) if text in map(SIDES_TAKE.get, needed)]
     take = _SAMPLED_TAKE if is_sampled else _CLASSES_TAKE
     return f"{take}; there is none of {' and of '.join(missing)}" if missing else None
 
@@ -242,8 +267,7 @@ def summarize_executions(imported: ImportedRecording, counted: Counted) -> Execu
     marks, fits = counted.marks, fit_lines(counted)
     classes = None
     if counted.classes is not None:
-        counts = np.bincount(counted.classes, minlength=len(CLASSES)).tolist()
-        classes = {str(name): count for name, count in zip(CLASSES, counts, strict=True)}
+        classes = class_counts(counted.classes, CLASSES, counted.evidence)
     return ExecutionsSummary(
         recording=str(imported.directory),
         about=imported.about,

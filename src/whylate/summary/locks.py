@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from whylate.recording.sections import LockReport
-from whylate.summary.model import LockFigures
+from whylate.summary.model import LockFigures, MainLock
 
 #: What records a wait, or only locks for its caller: no place in the code that waits.
 _LOCKING = re.compile(
@@ -18,6 +18,8 @@ _LOCKING = re.compile(
 )
 #: The only caller where no name is known.
 UNKNOWN = "?"
+#: A lock has most of the waits from this part of them on.
+_MOST_WAITS = 0.5
 #: LCB_F_ of linux/lock.h.
 _SPIN, _READ, _WRITE, _RT, _PERCPU, _MUTEX = (1 << bit for bit in range(6))
 
@@ -37,6 +39,22 @@ def lock_figures(locks: Sequence[LockReport]) -> list[LockFigures]:
         key = (figures.kind, *figures.callers)
         groups[key] = _merge(groups[key], figures) if key in groups else figures
     return sorted(groups.values(), key=lambda lock: -lock.total_ns)
+
+
+def main_lock(groups: Sequence[LockFigures], waited_ns: int) -> MainLock | None:
+    """Return the group that has most of some executions' waits, or None where that is not known.
+
+    groups: of waits in all executions. waited_ns: for how long those executions waited. Of that no
+    more can be for other locks than all waits for these. A group without callers is of several.
+    """
+    if not groups or waited_ns <= 0 or not groups[0].callers:
+        return None
+    others_ns = sum(group.total_ns for group in groups[1:])
+    share = 1 - others_ns / waited_ns
+    first = groups[0]
+    if share < _MOST_WAITS:
+        return None
+    return MainLock(share, first.lock, first.kind, first.callers)
 
 
 def _merge(first: LockFigures, second: LockFigures) -> LockFigures:

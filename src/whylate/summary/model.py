@@ -140,12 +140,26 @@ class EventFigures(msgspec.Struct, frozen=True):
     per_cpu: dict[int, int]
 
 
+class MainLock(msgspec.Struct, frozen=True):
+    """The group of waits for a lock (LockFigures) that has most of what longer executions waited.
+
+    share: at least so much of it: of waits in all executions no more are for other locks. lock,
+    kind, callers: as there.
+    """
+
+    share: float
+    lock: str | None
+    kind: str
+    callers: list[str]
+
+
 class ExecutionClassFigures(msgspec.Struct, frozen=True):
     """Executions that took longer, mostly for one reason (whylate.stats.executions.parts).
 
     share: of the excess of all longer executions, spent so, with its interval at 95 %; low and high
     are None where nothing bounds it. count: executions of the class. longest_ns: the longest of
-    them, on that CPU, with that number, in that thread; None of none.
+    them, on that CPU, with that number, in that thread; None of none. waits: of the class of waits
+    for a lock, which; None: of no lock is it known that it has most of them.
     """
 
     name: str
@@ -157,6 +171,7 @@ class ExecutionClassFigures(msgspec.Struct, frozen=True):
     cpu: int | None
     number: int | None
     pid: int | None
+    waits: MainLock | None = None
 
 
 class LongerFigures(msgspec.Struct, frozen=True):
@@ -166,6 +181,7 @@ class LongerFigures(msgspec.Struct, frozen=True):
     excess_ns: what they took beyond the mean of the others, all together. classes: the largest
     share first; none where there is nothing to compare. not_observed: what is not known of threads.
     overlapping: executions, of those that were read, whose parts are longer than the whole.
+    own_code_lacks: what would have to be counted to tell code from data in own code; [] nothing.
     """
 
     above_ns: int
@@ -175,6 +191,7 @@ class LongerFigures(msgspec.Struct, frozen=True):
     classes: list[ExecutionClassFigures]
     not_observed: list[str]
     overlapping: int = 0
+    own_code_lacks: list[str] = []
 
 
 class SectionCounters(msgspec.Struct, frozen=True):
@@ -182,7 +199,8 @@ class SectionCounters(msgspec.Struct, frozen=True):
 
     own: executions that have counts; refused, shared: that have none (whylate.recording.sections).
     counters, fits: of executions that have; of very many, of some that were drawn at random.
-    classes: of longer executions without a class by time, by counters; None: no_classes says why.
+    classes: of longer executions without a class by time, by counters: how many, those that
+    have a share of the excess in LongerFigures; None: no_classes says why.
     hooks: by counter, the median of an empty section, which counts include; None: not known.
     """
 

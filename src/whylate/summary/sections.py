@@ -21,16 +21,18 @@ from whylate.stats.run.in_time import rows_in_time
 from whylate.summary.arms import experiment_figures
 from whylate.summary.executions import Counted, CounterFigures, counter_figures
 from whylate.summary.kept import kept_figures
-from whylate.summary.locks import lock_figures
+from whylate.summary.locks import lock_figures, main_lock
 from whylate.summary.model import (
     Caution,
     Exceedance,
     ExecutionClassFigures,
     LongerFigures,
+    MainLock,
     SectionFigures,
 )
+from whylate.summary.own_code import ByTime, CountedCode, classify_own_code
 from whylate.summary.paths import path_figures, sample_figures
-from whylate.summary.section_counters import ByTime, count_section, section_counters
+from whylate.summary.section_counters import count_section, section_counters
 
 #: The parts that are times, and what each is called; what each takes to be observed.
 _CLASSES: dict[str, tuple[str, PartName]] = {
@@ -66,9 +68,11 @@ def section_figures(
     longer = counters = None
     if executions is not None and median_ns is not None:
         split = _split(report, executions, TIMES * median_ns, manifest.plan.seed)
-        longer = _longer(report.observed, split)
+        by_time = _by_time(split, manifest)
+        own_code = classify_own_code(executions.counters, split.longer, split.others, by_time)
+        longer = _longer(report, split, own_code)
         if executions.counters:
-            counted = _count(split, executions, manifest)
+            counted = _count(split, executions, by_time, own_code)
             counters = section_counters(report, executions, counted)
     return SectionFigures(
         hook=report.hook,
@@ -126,7 +130,9 @@ def count_executions_of(
     ):
         return None
     split = _split(report, executions, summary.longer.above_ns, manifest.plan.seed)
-    return _count(split, executions, manifest)
+    by_time = _by_time(split, manifest)
+    own_code = classify_own_code(executions.counters, split.longer, split.others, by_time)
+    return _count(split, executions, by_time, own_code)
 
 
 @dataclass(frozen=True)
@@ -153,34 +159,41 @@ def _split(report: SectionReport, executions: ExecutionFile, above_ns: int, seed
     return _Split(above_ns, seed, *executions.split(above_ns, seed), list(_observed(report)))
 
 
-def _count(split: _Split, executions: ExecutionFile, manifest: Manifest) -> Counted | None:
+def _by_time(split: _Split, manifest: Manifest) -> ByTime:
     longer, others = split.times()
     names = [_CLASSES[name][0] for name in split.columns]
     classes = np.full(longer.duration_ns.size, -1, np.int64)
     if others.duration_ns.size:
         classes = find_classes(longer, others)
     is_sampled = manifest.section is not None and "own code" in manifest.section.observed
-    by_time = ByTime(classes, names, manifest.start_ns, is_sampled)
+    return ByTime(classes, names, manifest.start_ns, is_sampled)
+
+
+def _count(
+    split: _Split, executions: ExecutionFile, by_time: ByTime, own_code: CountedCode
+) -> Counted | None:
     return count_section(
-        executions.counters, split.longer, split.others, split.count, by_time, split.seed
+        executions.counters, split.longer, split.others, split.count, by_time, own_code, split.seed
     )
 
 
-def _longer(observed: Sequence[PartName], split: _Split) -> LongerFigures:
+def _longer(report: SectionReport, split: _Split, own_code: CountedCode) -> LongerFigures:
     """Return why executions took longer."""
     longer, others, count, above_ns = split.longer, split.others, split.count, split.above_ns
     names = [_CLASSES[name][0] for name in split.columns]
-    classes = classify(*split.times(), names, split.seed)
+    classes = classify(*split.times(), names, split.seed, own_code.divided())
+    waits = main_lock(lock_figures(report.locks), _waited_ns(split))
     mean_ns = float(others.duration_ns.mean()) if others.duration_ns.size else 0.0
     return LongerFigures(
         above_ns=above_ns,
         count=longer.duration_ns.size,
         of=count + longer.duration_ns.size,
         excess_ns=round(float((longer.duration_ns - mean_ns).sum())),
-        classes=[_class_figures(each, longer) for each in classes],
+        classes=[_class_figures(each, split, waits) for each in classes],
         not_observed=[name for name in dict.fromkeys(part for _, part in _CLASSES.values())
-                      if name not in observed],
+                      if name not in report.observed],
         overlapping=sum(times.overlapping for times in split.times()),
+        own_code_lacks=own_code.lacks,
     )  # fmt: skip
 
 
@@ -194,7 +207,15 @@ def _times(executions: Executions, columns: Sequence[str]) -> Times:
     )
 
 
-def _class_figures(each: ExecutionClass, longer: Executions) -> ExecutionClassFigures:
+def _waited_ns(split: _Split) -> int:
+    """Return for how long the executions that took longer waited for locks."""
+    return int(split.longer.part("lock_ns").sum()) if "lock_ns" in split.columns else 0
+
+
+def _class_figures(
+    each: ExecutionClass, split: _Split, waits: MainLock | None
+) -> ExecutionClassFigures:
+    longer = split.longer
     row = each.longest if each.longest >= 0 else None
 
     def known(values: NDArray[np.int64]) -> int | None:
@@ -210,6 +231,7 @@ def _class_figures(each: ExecutionClass, longer: Executions) -> ExecutionClassFi
         cpu=known(longer.cpu),
         number=known(longer.number),
         pid=known(longer.pid),
+        waits=waits if each.name == _CLASSES["lock_ns"][0] else None,
     )
 
 

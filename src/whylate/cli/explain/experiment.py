@@ -48,6 +48,7 @@ def explain_experiment(
     from whylate.study.carry_out import run_study
     from whylate.study.experiment.forecasts import experiment_outcomes, predict_experiment
     from whylate.study.experiment.judge import judge_experiment, located_share
+    from whylate.study.experiment.keep import keep_result
     from whylate.study.experiment.plan import DEFAULT_ROUNDS, plan_experiment
     from whylate.study.experiment.terminal import print_experiment
 
@@ -84,6 +85,7 @@ def explain_experiment(
     result = judge_experiment(
         place, asked, done, located_share(answer.population, asked.targets), recording.manifest
     )
+    keep_result(place, result, done)
     changes = {forecast.change for forecast in predicted}
     about = [
         forecast for forecast in known_forecasts(directory, unkept) if forecast.change in changes

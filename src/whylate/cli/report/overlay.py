@@ -10,11 +10,17 @@ import click
 from whylate.cli.messages import refuse_imported, writing
 from whylate.cli.print_json import print_document
 from whylate.cli.report.outcomes import STATUS, worst_status
+from whylate.compare.made_experiments import RESULT
 from whylate.recording.errors import DiskError
 from whylate.report.plain_console import plain_console
 
 #: Where the page goes if nothing else is said: in no recording, for it is of several.
 DEFAULT_PAGE = Path("overlay.html")
+
+
+def is_experiment(directory: Path) -> bool:
+    """Whether a directory is that of an experiment with runs of its own, and its result."""
+    return (directory / RESULT).is_file()
 
 
 def refuse_for_several(given: Mapping[str, object]) -> None:
@@ -27,7 +33,8 @@ def refuse_for_several(given: Mapping[str, object]) -> None:
 def show_overlay(directories: Sequence[Path], page: Path | None, *, as_json: bool) -> int:
     """Print several recordings, write their page, and return the exit status.
 
-    Raises RecordingError, and click.UsageError for recordings that cannot be overlaid.
+    Of an experiment that made runs of its own the directory may be named as well. Raises
+    RecordingError, and click.UsageError for recordings that cannot be overlaid.
     """
     from whylate.compare.overlay import overlay_recordings
     from whylate.report.page.overlay import write_overlay

@@ -16,7 +16,7 @@ from whylate.cli.print_json import json_option
 from whylate.cli.report.benchmark import show_benchmark
 from whylate.cli.report.imported import refuse_options, show_imported
 from whylate.cli.report.latencies import show
-from whylate.cli.report.overlay import refuse_for_several, show_overlay
+from whylate.cli.report.overlay import is_experiment, refuse_for_several, show_overlay
 from whylate.recording.errors import DiskError
 from whylate.recording.imported.recording import is_imported
 from whylate.recording.reader import Recording, open_recording
@@ -65,11 +65,12 @@ def command(
 
     Of several recordings of one workload one page has them all: their distributions over each
     other, percentiles beside each other, and groups of those whose shapes cannot be distinguished.
+    DIR may be that of an experiment of `whylate explain`: its share is in a table with the others.
 
     A recording whose run was killed is first recovered from its journal. An imported recording has
     a page if it is of executions with counters.
     """
-    if len(directories) > 1:
+    if len(directories) > 1 or is_experiment(directories[0]):
         given: dict[str, object] = {
             "--require": requirements,
             "--bencher": bencher,

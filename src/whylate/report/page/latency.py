@@ -53,7 +53,7 @@ def render_html(
     return render_page(
         "report.html.j2",
         ("uPlot.min.css", "report.css", *(["comparison.css"] if counted is not None else [])),
-        ("uPlot.iife.min.js", "plots.js", "report.js"),
+        ("uPlot.iife.min.js", "plots.js", "report.js", "linked.js"),
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
         why=why(answer) if answer is not None and _has_why(answer, manifest) else None,
         longer=longer_executions(summary),

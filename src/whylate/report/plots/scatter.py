@@ -1,7 +1,7 @@
 """Scattergrams of executions: cycles, else durations, against each counter, by class, with a line.
 
 The line has the 95 % interval of its mean around it. A dot says which execution it is, and leads to
-its row, where the page has one.
+its row, where the page has one; each execution that has a row there has a dot.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from whylate.stats.arrays import Floats, Int64s
 from whylate.stats.executions.line import mean_interval
 from whylate.summary.executions import Counted, FittedLine, row_text
 
-#: The colour of each class, and of executions without one.
+#: The colour of each class that any execution is of, in turn, and of executions without one.
 _COLOURS = ("arm0", "arm1", "arm2", "arm3", "arm4", "arm5", "arm6", "arm7")
 _NO_CLASS = "arm0"
 #: Places in a chart between which the interval of a line is drawn.
@@ -63,7 +63,7 @@ def scattergrams(
     """Return a chart for each fit, refused or not; none where there are no cycles and no duration.
 
     linked: executions that have a row on the page, with the id row_id(). However many executions
-    there are, a chart has at most as many dots as squares and classes.
+    there are, a chart has at most as many dots as squares and classes, and as are linked.
     """
     return [_scattergram(counted, fit, frozenset(linked)) for fit in fits]
 
@@ -74,6 +74,12 @@ class _Kinds:
 
     of_row: Int64s
     names: Sequence[str]
+
+    @property
+    def colours(self) -> dict[int, str]:
+        """Return the colour of each class that any execution is of."""
+        used = np.unique(self.of_row).tolist() if self.names else []
+        return {kind: _COLOURS[at % len(_COLOURS)] for at, kind in enumerate(used)}
 
 
 def _kinds(counted: Counted) -> _Kinds:
@@ -89,12 +95,7 @@ def _scattergram(counted: Counted, fit: FittedLine, linked: frozenset[int]) -> S
     x, y = across(*_ends(x_values)), upwards(*_ends(y_values))
     kinds = _kinds(counted)
     dots = _dots(counted, fit, (x, y), kinds, linked)
-    used = {dot.colour for dot in dots}
-    keys = [
-        (colour, str(name))
-        for colour, name in zip(_COLOURS, kinds.names, strict=False)
-        if colour in used
-    ]
+    keys = [(colour, kinds.names[kind]) for kind, colour in kinds.colours.items()]
     caption = f"{name_text(fit.y)} by {name_text(fit.x)}"
     line = _line(fit, x, y)
     band = _band(x_values, y_values, x, y) if line is not None else None
@@ -139,10 +140,14 @@ def _dots(
         longest_first = np.argsort(-y_values, kind="stable")
         _, first, counts = np.unique(square[longest_first], return_index=True, return_counts=True)
         rows = longest_first[first]
-    dots = []
+        # Each that has a row on the page has a dot of its own.
+        apart = np.setdiff1d(np.array(sorted(linked), np.int64), rows)
+        rows = np.concatenate((rows, apart))
+        counts = np.concatenate((counts, np.ones_like(apart)))
+    dots, colours = [], kinds.colours
     for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
         number = int(kinds.of_row[row])
-        colour = _COLOURS[number % len(_COLOURS)] if kinds.names else _NO_CLASS
+        colour = colours.get(number, _NO_CLASS)
         name = f": {kinds.names[number]}" if kinds.names else ""
         what = row_text(counted, row)
         if count > 1:
@@ -153,7 +158,8 @@ def _dots(
         )
         link = row_id(row) if row in linked else ""
         dots.append(Dot(x(float(x_values[row])), y(float(y_values[row])), colour, title, link))
-    return dots
+    # Those that lead to a row lie on top, where the mouse can get at them.
+    return sorted(dots, key=lambda dot: bool(dot.link))
 
 
 def _squares(values: Floats, scale: Scale, most: float) -> Int64s:

@@ -53,12 +53,26 @@ _ACCESSES = {
     "prefetch-misses": (2, 1),
 }
 #: Events of some CPUs alone: raw codes from the technical reference manuals of the Cortex-A9, A53
-#: and A72, and of Intel's cores from Skylake on, under perf's names.
+#: and A72, and of Intel's cores from Skylake on, under perf's names. l1i-stall and l1d-stall are
+#: whichever event of a CPU counts cycles in which it waits for the first-level cache, by the
+#: kernel's tools/perf/pmu-events: IC_DEP_STALL and LD_DEP_STALL of the A53, STALL_FRONTEND_CACHE
+#: and STALL_BACKEND_LD_CACHE of the A55, ICACHE_16B.IFDATA_STALL (ICACHE.IFETCH_STALL,
+#: ICACHE_DATA.STALLS) and CYCLE_ACTIVITY.STALLS_L1D_MISS of Ivy Bridge to Sapphire Rapids; of the
+#: A9 by its manual.
 _CPU_EVENTS = {
-    "Cortex-A9": {"icache-stall": 0x60, "dispatch-stall": 0x66, "renamed-instructions": 0x68},
-    "Cortex-A53": {"icache-dependent-stall": 0xE1, "iutlb-dependent-stall": 0xE2},
+    "Cortex-A9": {"icache-stall": 0x60, "dispatch-stall": 0x66, "renamed-instructions": 0x68,
+                  "dcache-stall": 0x61, "l1i-stall": 0x60, "l1d-stall": 0x61},
+    "Cortex-A53": {"icache-dependent-stall": 0xE1, "iutlb-dependent-stall": 0xE2,
+                   "l1i-stall": 0xE1, "l1d-stall": 0xE7},
+    "Cortex-A55": {"l1i-stall": 0xE1, "l1d-stall": 0xE9},
     "Cortex-A72": {"icache-refill": 0x01, "icache-access": 0x14},
-    "Intel": {"icache_16b.ifdata_stall": 0x0480, "icache_64b.iftag_stall": 0x0483},
+    "Intel": {"icache_16b.ifdata_stall": 0x0480, "icache_64b.iftag_stall": 0x0483,
+              "l1i-stall": 0x0480, "l1d-stall": 0x0C000CA3},
+}  # fmt: skip
+#: What to count where a CPU has no event for a name that is not its own.
+_INSTEAD = {
+    "l1i-stall": ("stalled-cycles-frontend", "L1-icache-load-misses"),
+    "l1d-stall": ("stalled-cycles-backend", "L1-dcache-load-misses"),
 }
 _MODES = {"u": 1 | 4, "k": 2 | 4, "h": 1 | 2}
 _NAME = re.compile(r"([A-Za-z0-9._-]{1,60})(?::([ukh]{1,3}))?")
@@ -69,8 +83,9 @@ def parse_counters(names: Sequence[str], model: str | None) -> tuple[CounterPlan
     """Return the events of these names, without duplicates; raises RequestError for an unknown one.
 
     Known are generic events, cache events (L1-icache-load-misses), raw codes (r60), and events of
-    the board's CPU, by its model (the fact cpu_model; None: unknown). A suffix says where an event
-    is counted: :u in user mode, :k in the kernel, :h in the hypervisor.
+    the board's CPU, by its model (the fact cpu_model; None: unknown); l1i-stall and l1d-stall are
+    whichever its own are. A suffix says where an event is counted: :u in user mode, :k in the
+    kernel, :h in the hypervisor.
     """
     return tuple(_counter(name, model) for name in dict.fromkeys(names))
 
@@ -173,6 +188,13 @@ def _cpu_event(name: str, model: str | None) -> tuple[int, int] | None:
             return _RAW, _CPU_EVENTS[cpu][name.lower()]
     if cpus:
         here = f"this board's CPU is {model[:60]}" if model else "this board's CPU is unknown"
+        if name.lower() in _INSTEAD:
+            stalls, misses = _INSTEAD[name.lower()]
+            raise RequestError(
+                f"no event that is {name} is known of this board, only of {' and '.join(cpus)}, "
+                f"and {here}: count {stalls} (all that this side waits for) or {misses} (not for "
+                "how long), or write a raw code like r60"
+            )
         raise RequestError(
             f"the event {name} exists on {' and '.join(cpus)}, and {here}: write a raw code like "
             "r60"

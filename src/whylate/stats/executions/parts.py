@@ -5,7 +5,8 @@ in a page fault, without its CPU because a hypervisor had it, and the rest, its 
 what took more than twice the median. The located share of a part is its share of what longer
 executions took beyond the mean of the others (whylate.stats.shares). The class of an execution is
 the part that has half of its excess or more, if that part was observed; of the rest nothing is
-known but that it was in none of the others.
+known but that it was in none of the others. Where something else is evidence of what an execution
+did in its own code, as its counters are, what of the rest is beyond its mean is of that class.
 """
 
 from __future__ import annotations
@@ -62,6 +63,18 @@ class Times:
         return np.column_stack((self.parts, rest)).astype(np.float64)
 
 
+@dataclass(frozen=True)
+class OwnCode:
+    """What longer executions did in their own code, on other evidence.
+
+    classes: int, shape (n,), of the longer ones, places in names; below 0: not known. It counts of
+    those whose class by time is the rest.
+    """
+
+    classes: NDArray[np.integer]
+    names: Sequence[str]
+
+
 def find_classes(longer: Times, others: Times) -> NDArray[np.int64]:
     """Return the class of each longer execution, int64, shape (n,): the place of its part.
 
@@ -75,14 +88,27 @@ def find_classes(longer: Times, others: Times) -> NDArray[np.int64]:
     return classes
 
 
-def classify(longer: Times, others: Times, names: Sequence[str], seed: int) -> list[ExecutionClass]:
+def classify(
+    longer: Times,
+    others: Times,
+    names: Sequence[str],
+    seed: int,
+    own_code: OwnCode | None = None,
+) -> list[ExecutionClass]:
     """Return the classes with any execution or share, the largest share first.
 
-    names: of the parts, in their order. Empty without a longer execution, or without another.
+    names: of the parts, in their order. own_code: what divides the rest; the interval of such a
+    share holds the mean rest of the others fixed, and how that varies is in the interval of what
+    remains unexplained. Empty without a longer execution, or without another.
     """
     if not longer.duration_ns.size or not others.duration_ns.size:
         return []
     spent, usual = longer.spent(), others.spent()
+    of_class = find_classes(longer, others)
+    if own_code is not None:
+        of_class = _divide(of_class, own_code, len(names))
+        spent, usual = _divide_rest(spent, usual, of_class, len(own_code.names))
+        names = (*names, *own_code.names)
     began = np.concatenate((longer.began_ns, others.began_ns))
     edges = np.linspace(began.min(), began.max() + 1, BLOCKS + 1)[1:-1]
 
@@ -100,7 +126,6 @@ def classify(longer: Times, others: Times, names: Sequence[str], seed: int) -> l
         spent_of(others, usual),
         np.random.default_rng(seed),
     )
-    of_class = find_classes(longer, others)
     classes = []
     for number, name in enumerate((*names, REST)):
         own = np.flatnonzero(of_class == number)
@@ -118,3 +143,32 @@ def classify(longer: Times, others: Times, names: Sequence[str], seed: int) -> l
             )
         )
     return sorted(classes, key=lambda each: -each.share)
+
+
+def _divide(of_class: NDArray[np.int64], own_code: OwnCode, parts: int) -> NDArray[np.int64]:
+    """Return the place of each execution's class among parts, classes of own code, and the rest."""
+    known = np.where(own_code.classes < 0, len(own_code.names), own_code.classes)
+    return np.where(of_class == parts, parts + known, of_class)
+
+
+def _divide_rest(
+    spent: NDArray[np.float64],
+    usual: NDArray[np.float64],
+    of_class: NDArray[np.int64],
+    classes: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return times with a column more before the rest for each class of own code.
+
+    An execution of such a class has there what its rest has beyond the mean of the others.
+    """
+    rest = spent.shape[1] - 1
+    usual_ns = float(usual[:, rest].mean())
+    own = np.zeros((len(spent), classes))
+    rows = np.flatnonzero((of_class >= rest) & (of_class < rest + classes))
+    own[rows, of_class[rows] - rest] = spent[rows, rest] - usual_ns
+    left = spent[:, rest] - own.sum(axis=1)
+    nothing = np.zeros((len(usual), classes))
+    return (
+        np.column_stack((spent[:, :rest], own, left)),
+        np.column_stack((usual[:, :rest], nothing, usual[:, rest])),
+    )

@@ -7,7 +7,8 @@ cycles and instructions are other counters.
 
 1. per, ratio, rate, percent, share, ipc, cpi: none, for a ratio is no counter.
 2. stall, stalls, stalled, istall, dstall: stalls. They are of the instruction side with a word of
-   it: i, icache, l1i, itlb, fetch, frontend, instruction (and more below).
+   it: i, icache, l1i, itlb, fetch, frontend, instruction (and more below), and of the data side
+   with one of that: d, dcache, l1d, dtlb, data, load, store, memory, backend (and more below).
 3. miss, refill, access, reference, branch, load, store, hit, fault, or several: another counter.
 4. instructions, insn, insns, instr, inst: instructions.
 5. cycles, cycle, ccnt, cyc: cycles; with ref or bus another counter.
@@ -49,9 +50,12 @@ _INSTRUCTION_SIDE = frozenset(
     ("i", "ic", "icache", "l1i", "il1", "istall", "istalls", "ifetch", "fetch", "frontend", "front",
      "itlb", "iutlb", "ifdata", "iftag", *_INSTRUCTIONS)
 )  # fmt: skip
-_OTHER_SIDE = frozenset(("d", "dcache", "l1d", "dstall", "dstalls", "dtlb", "data", "backend",
-                         "back", "mem", "memory", "dispatch", "l2", "l3", "llc", "load", "loads",
-                         "store", "stores"))  # fmt: skip
+#: The back end waits for the data side.
+_DATA_SIDE = frozenset(("d", "dc", "dcache", "l1d", "dl1", "dstall", "dstalls", "dtlb", "udtlb",
+                        "data", "backend", "back", "mem", "memory", "ld", "st", "load", "loads",
+                        "store", "stores"))  # fmt: skip
+#: Caches of both, and stages between them.
+_NEITHER_SIDE = frozenset(("dispatch", "l2", "l3", "llc"))
 _NAMES: tuple[tuple[Role, frozenset[str]], ...] = (
     ("duration", frozenset(("duration", "elapsed", "latency", "runtime"))),
     ("time", frozenset(("time", "timestamp", "ts", "at", "when"))),
@@ -61,7 +65,7 @@ _NAMES: tuple[tuple[Role, frozenset[str]], ...] = (
 #: Roles of which one column is read.
 _ONCE = ("cycles", "instructions", "duration", "time", "place", "execution")
 #: Roles that a table of executions has at least one of.
-_MARKS = ("cycles", "instructions", "instruction stalls", "stalls")
+_MARKS = ("cycles", "instructions", "instruction stalls", "data stalls", "stalls")
 
 
 def name_columns(headings: Sequence[str]) -> list[Column | None] | None:
@@ -101,12 +105,18 @@ def _role(heading: str) -> tuple[Role | None, str]:
     return named, unit if named in ("duration", "time") else ""
 
 
+def _stalls(words: frozenset[str]) -> Role:
+    sides = (bool(words & _INSTRUCTION_SIDE), bool(words & _DATA_SIDE))
+    if words & _NEITHER_SIDE or sides[0] == sides[1]:
+        return "stalls"
+    return "instruction stalls" if sides[0] else "data stalls"
+
+
 def _counter(words: frozenset[str]) -> Role | None:
     if words & _RATIOS:
         return None
     if words & _STALLS:
-        own_side = bool(words & _INSTRUCTION_SIDE)
-        return "instruction stalls" if own_side and not words & _OTHER_SIDE else "stalls"
+        return _stalls(words)
     if words & _OTHERS:
         return "other"
     if words & _INSTRUCTIONS:

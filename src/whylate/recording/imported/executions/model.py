@@ -25,12 +25,12 @@ _NOT_WHOLE = (
     "is no whole number: it is a mean, or a counter that was scaled because it was multiplexed"
 )
 
-#: What a column is. instruction stalls: of the instruction side; stalls: of another side, or of
+#: What a column is. instruction stalls, data stalls: of that side; stalls: of another one, or of
 #: one that is not named. other: an event that is counted. time: when a row came. place: where.
 #: execution: which execution a row is of.
-Role = Literal["cycles", "instructions", "instruction stalls", "stalls", "other", "duration",
-               "time", "place", "execution"]  # fmt: skip
-COUNTERS = ("cycles", "instructions", "instruction stalls", "stalls", "other")
+Role = Literal["cycles", "instructions", "instruction stalls", "data stalls", "stalls", "other",
+               "duration", "time", "place", "execution"]  # fmt: skip
+COUNTERS = ("cycles", "instructions", "instruction stalls", "data stalls", "stalls", "other")
 TEXTS = ("place", "execution")
 
 
