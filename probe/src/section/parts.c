@@ -19,6 +19,8 @@
 /* KVM's, for guests on x86. */
 #define STEAL_VARIABLE "steal_time"
 #define QUEUE_VARIABLE "runqueues"
+/* Where a thread ends, in the middle of the code that does it. */
+#define THREAD_END "sched_process_exit"
 
 /* Ten numbers of 64 bits. */
 #define STAT_ROOM 256
@@ -40,6 +42,9 @@ struct source {
 
 static const struct source sources[] = {
     {"sched_switch", PROGRAM_PART_SWITCH, PART_SWITCHED, true, false},
+    {THREAD_END, PROGRAM_PART_EXIT, 0, false, false},
+    {"sched_process_exec", PROGRAM_PART_EXEC, 0, false, false},
+    {"task_newtask", PROGRAM_PART_NEW, 0, false, false},
     INTERRUPT("irq_handler", true),
     /* Of x86, */
     INTERRUPT("local_timer", false),
@@ -109,12 +114,20 @@ static int load(const struct source *source, const struct bpf_fds *fds)
 	return bpf_program_load(program, fds, &as, NULL, 0);
 }
 
-void parts_load(struct section_part_links *parts, const struct bpf_fds *fds, const char *function)
+/* is_wanted - whether what a source tells is of use; sees_switches: of threads */
+static bool is_wanted(const struct source *source, bool are_places, bool sees_switches)
 {
-	bool is_realtime = small_file_number(AT_FDCWD, REALTIME, "") == 1;
+	/* Of two places the end may come later, and the last switch of a thread is seen. */
+	if (!strcmp(source->name, THREAD_END))
+		return !are_places || !sees_switches;
+	return !source->is_of_softirqs || small_file_number(AT_FDCWD, REALTIME, "") != 1;
+}
 
+void parts_load(struct section_part_links *parts, const struct bpf_fds *fds, const char *function,
+		bool are_places)
+{
 	for (size_t i = 0; i < SOURCES; i++)
-		if (!is_realtime || !sources[i].is_of_softirqs)
+		if (is_wanted(&sources[i], are_places, parts->programs[0] >= 0))
 			parts->programs[i] = load(&sources[i], fds);
 	/* What handles a fault is no fault itself. */
 	if (strcmp(function, FAULT_FUNCTION))

@@ -28,8 +28,10 @@ void parts_init(struct section_part_links *parts);
  * be */
 bool parts_find_steal(__s64 *from_queue);
 
-/* parts_load - load what this kernel permits; function: that is the section, or another name */
-void parts_load(struct section_part_links *parts, const struct bpf_fds *fds, const char *function);
+/* parts_load - load what this kernel permits; function: that is the section, or another name;
+ * are_places: it lies between two places in the kernel */
+void parts_load(struct section_part_links *parts, const struct bpf_fds *fds, const char *function,
+		bool are_places);
 
 /* parts_attach - observe from now on, as far as that is permitted; fds: as loaded with */
 void parts_attach(struct section_part_links *parts, const struct bpf_fds *fds);

@@ -383,7 +383,8 @@ static int open_programs(struct section *section, char *text)
 	/* Other keys than a thread say nothing of what ran meanwhile. */
 	if (!error && plan->config.key == PAIRED_BY_THREAD && !plan->is_empty)
 		parts_load(&section->parts, &section->fds,
-			   plan->kind == SECTION_FUNCTION ? plan->begin : "");
+			   plan->kind == SECTION_FUNCTION ? plan->begin : "",
+			   plan->kind != SECTION_USER && *plan->end);
 	if (!error && plan->config.keeps_samples)
 		samples_load(&section->sampling, &section->fds);
 	if (error)
@@ -414,6 +415,7 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	samples_init(&section->sampling);
 	section->plan.config.row_mask = plan->rows - 1;
 	section->plan.config.fault_pops = KERNEL_RETURN_POPS;
+	section->plan.config.is_user = plan->kind == SECTION_USER;
 	if (plan->hook != HOOK_KPROBE_EVENT && plan->hook != HOOK_TRACE_EVENT) {
 		error = open_programs(section, text);
 		if (!error || plan->kind == SECTION_USER || plan->hook || plan->config.treatment)
