@@ -17,6 +17,8 @@ import pytest
 from section_runs import CALLS, build_caller, command, has_started, report_of, timed, wait_for
 
 from processes import descendants_of
+from user_sections import command as command_of
+from user_sections import output, time_section
 from whylate.recording.reader import open_recording
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
@@ -24,6 +26,9 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
 #: Numbers of getpid, getppid, clock_nanosleep and bpf; what finds a program by its id.
 GETPID, GETPPID, SLEEP, BPF = {"x86_64": (39, 110, 230, 321), "aarch64": (172, 173, 115, 280)}.get(
     platform.machine(), (0, 0, 0, 0)
+)
+EXIT, EXIT_GROUP, EXECVE = {"x86_64": (60, 231, 59), "aarch64": (93, 94, 221)}.get(
+    platform.machine(), (0, 0, 0)
 )
 PROG_GET_FD_BY_ID = 13
 
@@ -92,6 +97,33 @@ def test_one_of_sixteen_executions_is_kept_and_all_are_counted(
     # Six standard deviations round what is expected.
     kept = sum(cpu.seen + cpu.dropped for cpu in manifest.cpus)
     assert abs(kept - 10_000) < 6 * (160_000 / 16 * 15 / 16) ** 0.5
+
+
+@pytest.mark.parametrize("hook", ["best", "tracefs"])
+@pytest.mark.parametrize(
+    ("what", "number", "count"), [("ends", EXIT, 6000), ("reuses", EXIT_GROUP, 500)]
+)
+def test_a_system_call_that_ends_its_thread_is_left_and_has_no_duration(
+    caller: Path, hook: str, what: str, number: int, count: int
+) -> None:
+    """More threads than there are places; or processes that all have one pid.
+
+    The first system call that a child returns from is that by which it began.
+    """
+    section = command_of(f"{CALLS} if id=={number}", hook, comm=caller.name)
+    came = time_section(section, output(caller, what, str(count)))
+    # Of all threads the first ends the process, by another system call.
+    count += what == "reuses"
+    assert came.counts == (count, 0, count, 0)
+
+
+@pytest.mark.parametrize("hook", ["best", "tracefs"])
+def test_a_system_call_that_replaces_the_program_returns_under_another_pid(
+    caller: Path, hook: str
+) -> None:
+    section = command_of(f"{CALLS} if id=={EXECVE}", hook, comm=caller.name)
+    came = time_section(section, output(caller, "replaces", "50"))
+    assert came.counts == (50, 50, 0, 0)
 
 
 def test_what_lies_between_switches_of_a_cpu_fills_its_time(tmp_path: Path, caller: Path) -> None:
