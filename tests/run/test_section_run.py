@@ -19,6 +19,7 @@ from section_runs import CALLS, build_caller, command, has_started, report_of, t
 from processes import descendants_of
 from user_sections import command as command_of
 from user_sections import output, time_section
+from whylate.probe.client import ProbeRefusedError
 from whylate.recording.reader import open_recording
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
@@ -165,6 +166,33 @@ def test_what_this_kernel_has_not_is_refused_with_its_name(
     assert done.returncode == 3
     assert why in last, last
     assert not (tmp_path / "r").exists()
+
+
+def address_of(function: str) -> int:
+    """Return where a function of the kernel lies; skips where that is hidden."""
+    for line in Path("/proc/kallsyms").read_text().splitlines():
+        words = line.split()
+        if words[2] == function and int(words[0], 16):
+            return int(words[0], 16)
+    pytest.skip(f"where {function} lies is not shown")
+
+
+def refusal(place: str) -> str:
+    with pytest.raises(ProbeRefusedError) as caught:
+        time_section(command_of(place), lambda: None)
+    return str(caught.value)
+
+
+def test_an_address_in_code_that_times_executions_is_refused_with_its_name() -> None:
+    own, other = address_of("ktime_get_mono_fast_ns"), address_of("vfs_read")
+    refused = "lies in ktime_get_mono_fast_ns+0x4, which runs while an execution is timed"
+    assert refused in refusal(f"{own + 4:#x}..vfs_read+0x4")
+    assert refused in refusal(f"vfs_read+0x4..{own + 4:#x}")
+    # An offset may lead to another function.
+    if own > other:
+        assert refused in refusal(f"vfs_read+{own + 4 - other:#x}..vfs_read+0x4")
+    # No instruction begins there; or this kernel permits no kprobe.
+    assert "runs while" not in refusal(f"{other + 1:#x}..vfs_read+0x5")
 
 
 def test_a_function_is_timed_or_each_hook_says_why_not(tmp_path: Path) -> None:

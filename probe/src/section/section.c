@@ -638,6 +638,11 @@ void section_account(const struct section *section, struct section_account *acco
 		account->in_flight += section->owners[i].state & OWNER_DEPTH;
 }
 
+bool section_counts_missed(const struct section *section)
+{
+	return section->tracing || section_hook_counts_missed(section->hook->kind);
+}
+
 void section_arm_account(const struct section *section, bool is_treated,
 			 struct section_arm_account *account)
 {

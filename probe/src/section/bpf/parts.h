@@ -40,7 +40,7 @@ SECTION("tp_btf/sched_switch") int part_switch(__u64 *context)
 		leave_counts(owner);
 		owner->left_ns = now;
 		if (unlikely(owner->sleeps && state & TASK_DEAD))
-			leave_all(thread_key(prev->pid));
+			leave_dead((void *)prev);
 	}
 	owner = in_section(next->pid);
 	if (owner && owner->left_ns) {

@@ -13,6 +13,14 @@
 /* What a thread is when it is switched from for the last time: linux/sched.h, since 4.14. */
 #define TASK_DEAD 0x80
 
+/* Of a thread, who it is. */
+struct task_struct___thread {
+	__u64 start_time;
+	struct task_struct___thread *group_leader;
+	int pid;
+	int tgid;
+} KERNEL;
+
 /* leave_all - count what a thread has begun as left: none of it returns */
 ALWAYS_INLINE void leave_all(__u64 key)
 {
@@ -27,6 +35,20 @@ ALWAYS_INLINE void leave_all(__u64 key)
 		return;
 	count(&cpu->left, owner->state & OWNER_DEPTH);
 	release(owner, key, 0);
+}
+
+/*
+ * leave_dead - what a thread has begun is left, as it is switched from for the last time
+ *
+ * The first thread of a process may have given its pid to another one, which has the program
+ * replaced, and have that one's former pid, and that one have its time of start. What is under this
+ * pid is not its own then.
+ */
+ALWAYS_INLINE void leave_dead(struct task_struct___thread *task)
+{
+	if (task->pid != task->tgid && task->start_time == task->group_leader->start_time)
+		return;
+	leave_all(thread_key((__u32)task->pid));
 }
 
 /* follow_key - what a thread has begun goes on, and it has another pid from now on */
