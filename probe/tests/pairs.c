@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 		else if (!strcmp(word, "leave"))
 			pairs_leave(&pairs, event.key, event.cpu);
 		else if (!strcmp(word, "let-go"))
-			pairs_let_go(&pairs, event.key);
+			pairs_let_go(&pairs, event.key, event.cpu);
 		else if (!strcmp(word, "follow"))
 			pairs_follow(&pairs, event.time_ns, event.key, event.cpu);
 		else if (!strcmp(word, "open"))

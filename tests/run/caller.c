@@ -74,7 +74,7 @@ static int reuses(long count)
 
 		pid = (pid_t)syscall(SYS_clone3, &child, sizeof(child));
 		if (!pid)
-			syscall(SYS_exit_group, 0);
+			syscall(SYS_exit, 0);
 		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
 			return 1;
 	}

@@ -28,9 +28,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
 GETPID, GETPPID, SLEEP, BPF = {"x86_64": (39, 110, 230, 321), "aarch64": (172, 173, 115, 280)}.get(
     platform.machine(), (0, 0, 0, 0)
 )
-EXIT, EXIT_GROUP, EXECVE = {"x86_64": (60, 231, 59), "aarch64": (93, 94, 221)}.get(
-    platform.machine(), (0, 0, 0)
-)
+EXIT, EXECVE = {"x86_64": (60, 59), "aarch64": (93, 221)}.get(platform.machine(), (0, 0))
 PROG_GET_FD_BY_ID = 13
 
 
@@ -101,21 +99,20 @@ def test_one_of_sixteen_executions_is_kept_and_all_are_counted(
 
 
 @pytest.mark.parametrize("hook", ["best", "tracefs"])
-@pytest.mark.parametrize(
-    ("what", "number", "count"), [("ends", EXIT, 6000), ("reuses", EXIT_GROUP, 500)]
-)
 def test_a_system_call_that_ends_its_thread_is_left_and_has_no_duration(
-    caller: Path, hook: str, what: str, number: int, count: int
+    caller: Path, hook: str
 ) -> None:
-    """More threads than there are places; or processes that all have one pid.
+    """More threads than there are places; and processes that all have one pid.
 
     The first system call that a child returns from is that by which it began.
     """
-    section = command_of(f"{CALLS} if id=={number}", hook, comm=caller.name)
-    came = time_section(section, output(caller, what, str(count)))
-    # Of all threads the first ends the process, by another system call.
-    count += what == "reuses"
-    assert came.counts == (count, 0, count, 0)
+    section = command_of(f"{CALLS} if id=={EXIT}", hook, comm=caller.name)
+
+    def run() -> None:
+        output(caller, "ends", "6000")()
+        output(caller, "reuses", "500")()
+
+    assert time_section(section, run).counts == (6500, 0, 6500, 0)
 
 
 @pytest.mark.parametrize("hook", ["best", "tracefs"])
@@ -125,6 +122,21 @@ def test_a_system_call_that_replaces_the_program_returns_under_another_pid(
     section = command_of(f"{CALLS} if id=={EXECVE}", hook, comm=caller.name)
     came = time_section(section, output(caller, "replaces", "50"))
     assert came.counts == (50, 50, 0, 0)
+
+
+@pytest.mark.parametrize("hook", ["best", "tracefs"])
+@pytest.mark.parametrize("begin", ["sched_process_exit", "sched_switch"])
+def test_a_section_may_lie_in_the_end_of_a_thread(caller: Path, hook: str, begin: str) -> None:
+    """It ends at the thread's last switch; or begins there, and is left."""
+    section = command_of(f"sched:{begin}..sched:sched_switch", hook, comm=caller.name)
+    came = time_section(section, output(caller, "ends", "6000"))
+    entries, returned, left, _ = came.counts
+    assert entries == returned + left
+    if begin == "sched_switch":
+        assert returned > 0
+        assert 6001 <= left < 6010
+    else:
+        assert (entries, left) == (6001, 0)
 
 
 def test_what_lies_between_switches_of_a_cpu_fills_its_time(tmp_path: Path, caller: Path) -> None:

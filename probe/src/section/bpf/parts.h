@@ -39,7 +39,7 @@ SECTION("tp_btf/sched_switch") int part_switch(__u64 *context)
 		owner->sleeps = state && !context[0];
 		leave_counts(owner);
 		owner->left_ns = now;
-		if (unlikely(owner->sleeps && state & TASK_DEAD))
+		if (unlikely(owner->sleeps && state & TASK_DEAD) && !wanted.at_switch)
 			leave_dead((void *)prev);
 	}
 	owner = in_section(next->pid);

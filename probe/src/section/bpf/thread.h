@@ -51,6 +51,19 @@ ALWAYS_INLINE void leave_dead(struct task_struct___thread *task)
 	leave_all(thread_key((__u32)task->pid));
 }
 
+/* part_dead - the same where the section begins or ends at that switch: it comes behind its
+ * programs */
+SECTION("tp_btf/sched_switch_last") int part_dead(__u64 *context)
+{
+	struct task_struct *prev = (void *)context[1];
+	struct task_struct___former *former = (void *)prev;
+	__u64 state = kernel_has(prev->__state) ? prev->__state : (__u64)former->state;
+
+	if (unlikely(!context[0] && state & TASK_DEAD))
+		leave_dead((void *)prev);
+	return 0;
+}
+
 /* follow_key - what a thread has begun goes on, and it has another pid from now on */
 ALWAYS_INLINE void follow_key(__u64 before, __u64 now)
 {

@@ -251,9 +251,10 @@ void pairs_leave(struct pairs *pairs, uint64_t key, uint16_t cpu)
 		leave(pairs, owner, cpu);
 }
 
-void pairs_let_go(struct pairs *pairs, uint64_t key)
+void pairs_let_go(struct pairs *pairs, uint64_t key, uint16_t cpu)
 {
-	struct pair_owner *owner = find_owner(pairs, key, NULL);
+	/* It may begin something still. */
+	struct pair_owner *owner = find_place(pairs, key, cpu);
 
 	if (owner)
 		owner->has_ended = true;

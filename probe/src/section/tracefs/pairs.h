@@ -75,7 +75,7 @@ void pairs_leave(struct pairs *pairs, uint64_t key, uint16_t cpu);
 
 /* pairs_let_go - a thread ends, in code that may be of the section: what it has begun, or begins,
  * may return, and its place is another's where that needs one */
-void pairs_let_go(struct pairs *pairs, uint64_t key);
+void pairs_let_go(struct pairs *pairs, uint64_t key, uint16_t cpu);
 
 /* pairs_follow - what an owner has begun goes on, and it has another key from now on. What that had
  * counts as left, on that CPU. */

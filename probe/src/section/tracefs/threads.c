@@ -73,7 +73,7 @@ void threads_after(const struct thread_events *events, struct pairs *pairs, uint
 	key = threads_key(record_number(record, &events->ends.pid));
 	if (!may_return)
 		pairs_leave(pairs, key, cpu);
-	pairs_let_go(pairs, key);
+	pairs_let_go(pairs, key, cpu);
 }
 
 uint64_t threads_key(uint64_t pid)
