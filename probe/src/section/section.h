@@ -155,8 +155,8 @@ uint64_t section_longer_ns(const struct section *section);
 /* section_account - add up what became of all executions; once detached it is exact */
 void section_account(const struct section *section, struct section_account *account);
 
-/* section_counts_missed - whether the account has all executions of a hook that the kernel did not
- * run, as a kprobe within a kprobe */
+/* section_counts_missed - whether missed has each time that the kernel did not run a hook, as a
+ * kprobe within a kprobe */
 bool section_counts_missed(const struct section *section);
 
 /* section_arm_account - add up the executions of an arm of an experiment */
