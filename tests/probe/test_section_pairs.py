@@ -191,7 +191,7 @@ def test_more_threads_than_there_is_room_for_are_counted(program: Path) -> None:
 
 def test_threads_that_end_leave_their_places_and_what_they_have_begun(program: Path) -> None:
     """12,000 of them: three times as many as there are places. Some begin as they end."""
-    events = []
+    events: list[Event] = []
     for key in range(1, 12_001):
         end = Event("leave" if key % 3 else "let-go", 0, key, cpu=key % 4)
         both = [Event("begin", key, key, STACK * key), end]
