@@ -3,7 +3,7 @@
  * pairs ONE_IN - pair the beginnings and ends on stdin, and print what became of executions
  *
  * A line is of one event: "begin" or "end", its time, key, place, caller and CPU; or "lose" and a
- * CPU; or "open" or "close" and a time.
+ * CPU; "leave" or "let-go", 0 and a key; "follow" and two keys; or "open" or "close" and a time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,8 @@ static struct section_cpu *cpu_at(void *context, uint16_t cpu)
 
 static void print(const struct pairs *pairs)
 {
-	uint64_t entries = 0, returned = 0, left = 0, too_deep = 0, no_room = 0, unmatched = 0;
+	uint64_t entries = 0, returned = 0, left = pairs_in_flight(pairs, true), too_deep = 0,
+		 no_room = 0, unmatched = 0;
 
 	for (unsigned i = 0; i < CPUS; i++) {
 		const struct section_cpu *cpu = &cpus[i].counts;
@@ -50,7 +51,7 @@ static void print(const struct pairs *pairs)
 	}
 	printf("account %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
 	       " %" PRIu64 " %" PRIu64 "\n",
-	       entries, returned, pairs_in_flight(pairs), left, too_deep, no_room, unmatched,
+	       entries, returned, pairs_in_flight(pairs, false), left, too_deep, no_room, unmatched,
 	       pairs->ambiguous);
 }
 
@@ -77,6 +78,12 @@ int main(int argc, char **argv)
 			pairs_end(&pairs, &event, true);
 		else if (!strcmp(word, "lose"))
 			pairs_lose(&pairs, (uint16_t)event.time_ns);
+		else if (!strcmp(word, "leave"))
+			pairs_leave(&pairs, event.key, event.cpu);
+		else if (!strcmp(word, "let-go"))
+			pairs_let_go(&pairs, event.key, event.cpu);
+		else if (!strcmp(word, "follow"))
+			pairs_follow(&pairs, event.time_ns, event.key, event.cpu);
 		else if (!strcmp(word, "open"))
 			pairs.open_ns = event.time_ns;
 		else

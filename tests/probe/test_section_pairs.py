@@ -189,6 +189,62 @@ def test_more_threads_than_there_is_room_for_are_counted(program: Path) -> None:
     assert account.in_flight + account.no_room == 6000
 
 
+def test_threads_that_end_leave_their_places_and_what_they_have_begun(program: Path) -> None:
+    """12,000 of them: three times as many as there are places. Some begin as they end."""
+    events: list[Event] = []
+    for key in range(1, 12_001):
+        end = Event("leave" if key % 3 else "let-go", 0, key, cpu=key % 4)
+        both = [Event("begin", key, key, STACK * key), end]
+        events += reversed(both) if key % 6 == 0 else both
+    account, _ = pair(program, [*events, Event("begin", 20_000, 12_001)])
+    assert account == Account(12_001, 0, 1, 12_000, 0, 0, 0, 0)
+
+
+def test_what_a_thread_does_until_its_last_switch_is_timed(program: Path) -> None:
+    """Its end is an event in the code of that: a section may have it between its two places."""
+    events = [
+        Event("begin", 10),
+        Event("let-go", 0),
+        Event("end", 30),
+        Event("begin", 40),
+    ]
+    account, rows = pair(program, events)
+    assert account == Account(2, 1, 0, 1, 0, 0, 0, 0)
+    assert [row[1:3] for row in rows] == [(10, 20)]
+
+
+@pytest.mark.parametrize("what", ["leave", "let-go"])
+def test_nothing_of_a_thread_reaches_the_next_with_its_pid(program: Path, what: str) -> None:
+    events = [
+        Event("begin", 10),
+        Event(what, 0),
+        Event("leave", 0),  # another begins
+        Event("end", 30),
+        Event("begin", 40),
+    ]
+    account, rows = pair(program, events)
+    assert account == Account(2, 0, 1, 1, 0, 0, 1, 0)
+    assert not rows
+
+
+def test_what_a_thread_has_begun_follows_it_to_another_pid(program: Path) -> None:
+    """That of the thread which had the pid is left."""
+    events = [
+        Event("begin", 5, 1),
+        Event("begin", 10, 2),
+        Event("follow", 2, 1),
+        Event("end", 30, 1),
+        Event("end", 40, 2),
+        Event("follow", 1, 1),
+        Event("begin", 50, 1),
+        Event("follow", 1, 1),
+        Event("end", 60, 1),
+    ]
+    account, rows = pair(program, events)
+    assert account == Account(3, 2, 0, 1, 0, 0, 1, 0)
+    assert [row[1:3] for row in rows] == [(10, 20), (50, 10)]
+
+
 def test_one_of_so_many_is_drawn_and_all_are_counted(program: Path) -> None:
     times = range(10, 40010, 10)
     events = [Event(what, at + 5 * (what == "end")) for at in times for what in ("begin", "end")]

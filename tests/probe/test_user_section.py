@@ -104,6 +104,111 @@ def test_a_jump_out_of_a_function_is_counted_as_left(tmp_path: Path) -> None:
     assert (entries, returned, left) == (40, 30, 9)
 
 
+#: `many N` ends N threads in leave(); `execs N` replaces the program N times in again(), by another
+#: thread of it each time where `other` is there.
+ENDS = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static char **words;
+static volatile int is_waiting;
+__attribute__((noinline, noipa)) void leave(void) { syscall(SYS_exit, 0); }
+static void *run(void *unused) { leave(); return unused; }
+__attribute__((noinline, noipa)) void again(int n) {
+    char text[16];
+    snprintf(text, sizeof(text), "%d", n - 1);
+    if (n) execl("/proc/self/exe", "p", words[1], text, words[3], NULL);
+}
+__attribute__((noinline, noipa)) int returns(int n) { return n; }
+static void *replace(void *n) {
+    while (!is_waiting) usleep(100);
+    again(*(int *)n);
+    exit(0);
+}
+__attribute__((noinline, noipa)) void waits(pthread_t thread) {
+    is_waiting = 1;
+    pthread_join(thread, NULL);
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[2]);
+    pthread_t thread;
+    words = argv;
+    if (!strcmp(argv[1], "execs")) {
+        returns(n);
+        if (argc < 4) again(n);
+        else if (!pthread_create(&thread, NULL, replace, &n)) waits(thread);
+        return 0;
+    }
+    for (int i = 0; i < n; i++) {
+        if (pthread_create(&thread, NULL, run, NULL)) return 1;
+        pthread_join(thread, NULL);
+    }
+    returns(n);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def ending(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("ending"), ENDS, "-pthread")
+
+
+def test_more_threads_than_there_are_places_end_in_a_function_and_all_are_left(
+    ending: Path,
+) -> None:
+    timed = time_section(command(f"{ending}:leave"), output(ending, "many", "6000"))
+    assert timed.counts == (6000, 0, 6000, 0)
+    assert timed.account is not None
+    assert (timed.account.in_flight, timed.account.no_room) == (0, 0)
+
+
+@pytest.mark.parametrize("other", [(), ("other",)], ids=["first", "other"])
+def test_what_a_program_has_begun_is_left_where_it_is_replaced(
+    ending: Path, other: tuple[str, ...]
+) -> None:
+    """The last of 21 executions returns, and the others do not: neither are they within it."""
+    run = output(ending, "execs", "20", *other)
+    assert time_section(command(f"{ending}:again"), run).counts == (21, 1, 20, 0)
+    if not other:
+        assert time_section(command(f"{ending}:returns"), run).counts == (21, 21, 0, 0)
+    else:
+        # The first thread ends as another has the program replaced, which takes its id over.
+        account = time_section(command(f"{ending}:waits"), run).account
+        assert account is not None
+        assert (account.entries, account.in_flight, account.too_deep) == (21, 0, 0)
+        assert account.left == 21
+
+
+def test_a_function_that_ends_in_a_jump_to_another_lasts_until_that_returns(
+    tmp_path: Path,
+) -> None:
+    text = """
+    #include <time.h>
+    __attribute__((noinline, noipa)) int callee(int n) {
+        struct timespec pause = {0, 300000};
+        nanosleep(&pause, 0);
+        return n;
+    }
+    __attribute__((noinline, noipa)) int caller(int n) { return callee(n + 1); }
+    int main(void) { for (int i = 0; i < 50; i++) if (caller(i) != i + 1) return 1; }
+    """
+    file = compiled(tmp_path, text, "-O2", "-foptimize-sibling-calls")
+    code = subprocess.run(
+        ["objdump", "-d", "--no-show-raw-insn", "--disassemble=caller", file],
+        capture_output=True, text=True, check=True,
+    ).stdout.partition("<caller>:")[2]  # fmt: skip
+    assert "<callee>" in code
+    assert "call " not in code
+    timed = time_section(command(f"{file}:caller"), output(file))
+    assert timed.counts == (50, 50, 0, 0)
+    assert min(timed.duration_ns) >= 300_000
+
+
 def test_a_mangled_function_and_its_exceptions(tmp_path: Path) -> None:
     """A thrown exception would end a program whose return is probed: two places do not."""
     if shutil.which("c++") is None:

@@ -5,11 +5,19 @@
  *	caller calls COUNT NUMBER	calls the system call NUMBER, without arguments, COUNT times
  *	caller sleeps COUNT NS LOG	sleeps so often so long, and logs CLOCK_MONOTONIC before and
  *					after each, ns
+ *	caller ends COUNT		begins so many threads, one after the other, which end
+ *	caller reuses COUNT		begins so many processes, likewise, which all have one pid
+ *	caller replaces COUNT		is replaced by itself so often, by its second thread
  */
+#include <linux/sched.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,8 +48,67 @@ static int sleeps(long count, long ns, const char *log)
 	return fclose(file) != 0;
 }
 
+static void *end(void *unused)
+{
+	syscall(SYS_exit, 0);
+	return unused;
+}
+
+static int ends(long count)
+{
+	pthread_t thread;
+
+	while (count--)
+		if (pthread_create(&thread, NULL, end, NULL) || pthread_join(thread, NULL))
+			return 1;
+	return 0;
+}
+
+static int reuses(long count)
+{
+	pid_t pid = 0;
+
+	while (count--) {
+		struct clone_args child = {
+		    .exit_signal = SIGCHLD, .set_tid = pid ? (uintptr_t)&pid : 0, .set_tid_size = pid != 0};
+
+		pid = (pid_t)syscall(SYS_clone3, &child, sizeof(child));
+		if (!pid)
+			syscall(SYS_exit, 0);
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			return 1;
+	}
+	return 0;
+}
+
+static void *replace(void *words)
+{
+	char **argv = words, count[24];
+
+	snprintf(count, sizeof(count), "%ld", atol(argv[2]) - 1);
+	execl(argv[0], argv[0], argv[1], count, NULL);
+	return NULL;
+}
+
+static int replaces(char **argv)
+{
+	pthread_t thread;
+
+	if (!atol(argv[2]))
+		return 0;
+	if (!pthread_create(&thread, NULL, replace, argv))
+		pthread_join(thread, NULL);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 3 && !strcmp(argv[1], "ends"))
+		return ends(atol(argv[2]));
+	if (argc == 3 && !strcmp(argv[1], "reuses"))
+		return reuses(atol(argv[2]));
+	if (argc == 3 && !strcmp(argv[1], "replaces"))
+		return replaces(argv);
 	if (argc == 4 && !strcmp(argv[1], "calls")) {
 		for (long i = 0; i < atol(argv[2]); i++)
 			syscall(atol(argv[3]));

@@ -40,6 +40,7 @@ from whylate.wire.messages import (
     Finish,
     Hello,
     Message,
+    Note,
     Phase,
     SectionPath,
     SectionResult,
@@ -110,6 +111,7 @@ class Timed:
     parts: NDArray[np.int64]
     counts: NDArray[np.int64]
     samples: list[SectionPath]
+    notes: list[str]
 
     @property
     def closes(self) -> bool:
@@ -236,6 +238,7 @@ def _timed(messages: Sequence[Message], counters: int) -> Timed:
         parts=np.concatenate(parts)[order],
         counts=np.concatenate(counts)[order] if counters else counts[0],
         samples=[m for m in messages if isinstance(m, SectionPath) and m.sampled],
+        notes=[m.text for m in messages if isinstance(m, Note)],
     )
 
 

@@ -28,7 +28,7 @@ def command(directory: Path, section: str, *options: str, seconds: float = SECON
 def build_caller(program: Path) -> Path:
     """Compile the program caller, whose thread goes by its file's name."""
     source = Path(__file__).with_name("caller.c")
-    subprocess.run(["cc", *FLAGS, "-O2", str(source), "-o", str(program)], check=True)
+    subprocess.run(["cc", *FLAGS, "-O2", "-pthread", str(source), "-o", str(program)], check=True)
     return program
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from c_programs import ROOT
 from whylate.cli.section import plan_recorder
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.section import Section
 from whylate.run.errors import RequestError
 from whylate.run.measure import recorder_commands
-from whylate.run.workloads.section import SectionRules, check_place, parse_place
+from whylate.run.workloads.section import (
+    _OWN,
+    _OWN_READS,
+    SectionRules,
+    check_place,
+    parse_place,
+)
 
 PLAN = RecorderPlan(tail_ppm=0, control_every=0)
 
@@ -40,6 +49,16 @@ def test_code_that_the_recorder_and_the_hooks_run_is_refused(name: str) -> None:
     with pytest.raises(RequestError, match="it cannot be timed itself"):
         parse_place(name)
     check_place(parse_place(f"my_{name}"))
+
+
+def test_the_probe_has_the_same_names_for_addresses() -> None:
+    """It looks up what function an address lies in."""
+    source = (ROOT / "probe/src/workloads/section_own.c").read_text()
+    names = re.findall(r'"([^"]+)",', source.partition("own[] = {")[2].partition("}")[0])
+    patterns = "|".join(pattern.pattern for pattern in (_OWN, _OWN_READS))
+    both = "copy_from_kernel_nofault|copy_from_user_nofault"
+    patterns = patterns.replace("copy_from_(kernel|user)_nofault", both)
+    assert sorted(names) == sorted(patterns.split("|"))
 
 
 def test_how_many_are_recorded_is_left_to_the_probe() -> None:

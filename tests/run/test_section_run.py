@@ -17,6 +17,9 @@ import pytest
 from section_runs import CALLS, build_caller, command, has_started, report_of, timed, wait_for
 
 from processes import descendants_of
+from user_sections import command as command_of
+from user_sections import output, time_section
+from whylate.probe.client import ProbeRefusedError
 from whylate.recording.reader import open_recording
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
@@ -25,6 +28,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
 GETPID, GETPPID, SLEEP, BPF = {"x86_64": (39, 110, 230, 321), "aarch64": (172, 173, 115, 280)}.get(
     platform.machine(), (0, 0, 0, 0)
 )
+EXIT, EXECVE = {"x86_64": (60, 59), "aarch64": (93, 221)}.get(platform.machine(), (0, 0))
 PROG_GET_FD_BY_ID = 13
 
 
@@ -94,6 +98,47 @@ def test_one_of_sixteen_executions_is_kept_and_all_are_counted(
     assert abs(kept - 10_000) < 6 * (160_000 / 16 * 15 / 16) ** 0.5
 
 
+@pytest.mark.parametrize("hook", ["best", "tracefs"])
+def test_a_system_call_that_ends_its_thread_is_left_and_has_no_duration(
+    caller: Path, hook: str
+) -> None:
+    """More threads than there are places; and processes that all have one pid.
+
+    The first system call that a child returns from is that by which it began.
+    """
+    section = command_of(f"{CALLS} if id=={EXIT}", hook, comm=caller.name)
+
+    def run() -> None:
+        output(caller, "ends", "6000")()
+        output(caller, "reuses", "500")()
+
+    assert time_section(section, run).counts == (6500, 0, 6500, 0)
+
+
+@pytest.mark.parametrize("hook", ["best", "tracefs"])
+def test_a_system_call_that_replaces_the_program_returns_under_another_pid(
+    caller: Path, hook: str
+) -> None:
+    section = command_of(f"{CALLS} if id=={EXECVE}", hook, comm=caller.name)
+    came = time_section(section, output(caller, "replaces", "50"))
+    assert came.counts == (50, 50, 0, 0)
+
+
+@pytest.mark.parametrize("hook", ["best", "tracefs"])
+@pytest.mark.parametrize("begin", ["sched_process_exit", "sched_switch"])
+def test_a_section_may_lie_in_the_end_of_a_thread(caller: Path, hook: str, begin: str) -> None:
+    """It ends at the thread's last switch; or begins there, and is left."""
+    section = command_of(f"sched:{begin}..sched:sched_switch", hook, comm=caller.name)
+    came = time_section(section, output(caller, "ends", "6000"))
+    entries, returned, left, _ = came.counts
+    assert entries == returned + left
+    if begin == "sched_switch":
+        assert returned > 0
+        assert 6001 <= left < 6010
+    else:
+        assert (entries, left) == (6001, 0)
+
+
 def test_what_lies_between_switches_of_a_cpu_fills_its_time(tmp_path: Path, caller: Path) -> None:
     """A tracepoint ends what it began before: executions follow one another without a gap."""
     switch = "sched:sched_switch..sched:sched_switch by cpu"
@@ -133,6 +178,33 @@ def test_what_this_kernel_has_not_is_refused_with_its_name(
     assert done.returncode == 3
     assert why in last, last
     assert not (tmp_path / "r").exists()
+
+
+def address_of(function: str) -> int:
+    """Return where a function of the kernel lies; skips where that is hidden."""
+    for line in Path("/proc/kallsyms").read_text().splitlines():
+        words = line.split()
+        if words[2] == function and int(words[0], 16):
+            return int(words[0], 16)
+    pytest.skip(f"where {function} lies is not shown")
+
+
+def refusal(place: str) -> str:
+    with pytest.raises(ProbeRefusedError) as caught:
+        time_section(command_of(place), lambda: None)
+    return str(caught.value)
+
+
+def test_an_address_in_code_that_times_executions_is_refused_with_its_name() -> None:
+    own, other = address_of("ktime_get_mono_fast_ns"), address_of("vfs_read")
+    refused = "lies in ktime_get_mono_fast_ns+0x4, which runs while an execution is timed"
+    assert refused in refusal(f"{own + 4:#x}..vfs_read+0x4")
+    assert refused in refusal(f"vfs_read+0x4..{own + 4:#x}")
+    # An offset may lead to another function.
+    if own > other:
+        assert refused in refusal(f"vfs_read+{own + 4 - other:#x}..vfs_read+0x4")
+    # No instruction begins there; or this kernel permits no kprobe.
+    assert "runs while" not in refusal(f"{other + 1:#x}..vfs_read+0x5")
 
 
 def test_a_function_is_timed_or_each_hook_says_why_not(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "bpf/kernel_btf.h"
 #include "bpf/kprobe.h"
@@ -347,4 +348,20 @@ const struct section_method *const *section_methods(enum section_kind kind, bool
 	if (kind == SECTION_FUNCTION && is_pair)
 		return of_places;
 	return kind == SECTION_FUNCTION ? of_function : of_tracepoints;
+}
+
+bool section_hook_counts_missed(enum section_hook kind)
+{
+	unsigned major = 0, minor = 0;
+	struct utsname names;
+
+	/* Of their events perf tells nothing, */
+	if (kind == HOOK_KPROBE)
+		return false;
+	if (kind != HOOK_KPROBE_MULTI)
+		return true;
+	/* and links of these do since 6.7. */
+	uname(&names);
+	return sscanf(names.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 7));
 }

@@ -21,4 +21,8 @@ struct section_method {
  * it ends. */
 const struct section_method *const *section_methods(enum section_kind kind, bool is_pair);
 
+/* section_hook_counts_missed - whether the probe learns how often the kernel did not run such a
+ * hook, as a kprobe within a kprobe */
+bool section_hook_counts_missed(enum section_hook kind);
+
 #endif

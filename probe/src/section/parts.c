@@ -12,6 +12,7 @@
 #include "bpf/kernel_btf.h"
 #include "bpf/program.h"
 #include "section/bpf/programs.h"
+#include "section/section.h"
 #include "small_file.h"
 
 #define REALTIME "/sys/kernel/realtime"
@@ -19,6 +20,10 @@
 /* KVM's, for guests on x86. */
 #define STEAL_VARIABLE "steal_time"
 #define QUEUE_VARIABLE "runqueues"
+/* Where a thread ends, in the middle of the code that does it. */
+#define THREAD_END "sched_process_exit"
+/* Where threads are switched. */
+#define SWITCH "sched_switch"
 
 /* Ten numbers of 64 bits. */
 #define STAT_ROOM 256
@@ -39,7 +44,10 @@ struct source {
 	}
 
 static const struct source sources[] = {
-    {"sched_switch", PROGRAM_PART_SWITCH, PART_SWITCHED, true, false},
+    {SWITCH, PROGRAM_PART_SWITCH, PART_SWITCHED, true, false},
+    {THREAD_END, PROGRAM_PART_EXIT, 0, false, false},
+    {"sched_process_exec", PROGRAM_PART_EXEC, 0, false, false},
+    {"task_newtask", PROGRAM_PART_NEW, 0, false, false},
     INTERRUPT("irq_handler", true),
     /* Of x86, */
     INTERRUPT("local_timer", false),
@@ -58,8 +66,12 @@ static const struct source sources[] = {
     {"page_fault_user", PROGRAM_PART_FAULT, PART_FAULT, true, false},
 };
 
+/* Attached behind the programs of the section. */
+static const struct source last = {SWITCH, PROGRAM_PART_DEAD, 0, false, false};
+
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
-_Static_assert(SOURCES <= PART_LINKS, "one each");
+#define LAST	SOURCES
+_Static_assert(LAST < PART_LINKS, "one each");
 
 static void close_fd(int *fd)
 {
@@ -109,15 +121,40 @@ static int load(const struct source *source, const struct bpf_fds *fds)
 	return bpf_program_load(program, fds, &as, NULL, 0);
 }
 
-void parts_load(struct section_part_links *parts, const struct bpf_fds *fds, const char *function)
+/* is_switch - whether a place is where threads are switched */
+static bool is_switch(const char *place)
 {
-	bool is_realtime = small_file_number(AT_FDCWD, REALTIME, "") == 1;
+	const char *colon = strchr(place, ':');
 
+	return !strcmp(colon ? colon + 1 : place, SWITCH);
+}
+
+bool parts_at_switch(const struct section_plan *plan)
+{
+	return plan->kind == SECTION_TRACEPOINTS &&
+	       (is_switch(plan->begin) || is_switch(plan->end));
+}
+
+/* is_wanted - whether what a source tells is of use; sees_switches: of threads */
+static bool is_wanted(const struct source *source, const struct section_plan *plan,
+		      bool sees_switches)
+{
+	/* Of two places in the kernel the second may come later, up to the thread's last switch. */
+	if (!strcmp(source->name, THREAD_END))
+		return plan->kind == SECTION_USER || !*plan->end || !sees_switches;
+	return !source->is_of_softirqs || small_file_number(AT_FDCWD, REALTIME, "") != 1;
+}
+
+void parts_load(struct section_part_links *parts, const struct bpf_fds *fds,
+		const struct section_plan *plan)
+{
 	for (size_t i = 0; i < SOURCES; i++)
-		if (!is_realtime || !sources[i].is_of_softirqs)
+		if (is_wanted(&sources[i], plan, parts->programs[0] >= 0))
 			parts->programs[i] = load(&sources[i], fds);
+	if (parts_at_switch(plan))
+		parts->programs[LAST] = load(&last, fds);
 	/* What handles a fault is no fault itself. */
-	if (strcmp(function, FAULT_FUNCTION))
+	if (plan->kind != SECTION_FUNCTION || strcmp(plan->begin, FAULT_FUNCTION))
 		faults_load(&parts->faults, fds);
 }
 
@@ -153,6 +190,12 @@ void parts_attach(struct section_part_links *parts, const struct bpf_fds *fds)
 		parts->counts_handled = !(parts->observed & PART_FAULT);
 		parts->observed |= PART_FAULT | PART_FAULT_TIME;
 	}
+}
+
+void parts_attach_last(struct section_part_links *parts)
+{
+	if (parts->programs[LAST] >= 0)
+		parts->links[LAST] = attach(parts->programs[LAST], &last);
 }
 
 void parts_detach(struct section_part_links *parts)

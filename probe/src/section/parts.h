@@ -10,8 +10,9 @@
 #include "faults.h"
 
 struct bpf_fds;
+struct section_plan;
 
-#define PART_LINKS 24
+#define PART_LINKS 28
 
 struct section_part_links {
 	int programs[PART_LINKS]; /* -1: none */
@@ -28,11 +29,18 @@ void parts_init(struct section_part_links *parts);
  * be */
 bool parts_find_steal(__s64 *from_queue);
 
-/* parts_load - load what this kernel permits; function: that is the section, or another name */
-void parts_load(struct section_part_links *parts, const struct bpf_fds *fds, const char *function);
+/* parts_at_switch - whether a section begins or ends where threads are switched */
+bool parts_at_switch(const struct section_plan *plan);
+
+/* parts_load - load what this kernel permits */
+void parts_load(struct section_part_links *parts, const struct bpf_fds *fds,
+		const struct section_plan *plan);
 
 /* parts_attach - observe from now on, as far as that is permitted; fds: as loaded with */
 void parts_attach(struct section_part_links *parts, const struct bpf_fds *fds);
+
+/* parts_attach_last - attach what comes behind the programs of the section */
+void parts_attach_last(struct section_part_links *parts);
 
 /* parts_detach - observe nothing any more */
 void parts_detach(struct section_part_links *parts);

@@ -382,8 +382,7 @@ static int open_programs(struct section *section, char *text)
 		error = find_hook(section, text);
 	/* Other keys than a thread say nothing of what ran meanwhile. */
 	if (!error && plan->config.key == PAIRED_BY_THREAD && !plan->is_empty)
-		parts_load(&section->parts, &section->fds,
-			   plan->kind == SECTION_FUNCTION ? plan->begin : "");
+		parts_load(&section->parts, &section->fds, plan);
 	if (!error && plan->config.keeps_samples)
 		samples_load(&section->sampling, &section->fds);
 	if (error)
@@ -414,6 +413,8 @@ int section_open(struct section *section, const struct section_plan *plan, char 
 	samples_init(&section->sampling);
 	section->plan.config.row_mask = plan->rows - 1;
 	section->plan.config.fault_pops = KERNEL_RETURN_POPS;
+	section->plan.config.is_user = plan->kind == SECTION_USER;
+	section->plan.config.at_switch = parts_at_switch(plan);
 	if (plan->hook != HOOK_KPROBE_EVENT && plan->hook != HOOK_TRACE_EVENT) {
 		error = open_programs(section, text);
 		if (!error || plan->kind == SECTION_USER || plan->hook || plan->config.treatment)
@@ -454,6 +455,7 @@ int section_attach(struct section *section, char *text)
 	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
 		section_cpu_at(section, i)->counts_handled = section->parts.counts_handled;
 	error = attach_hook(section, text);
+	parts_attach_last(&section->parts);
 	if (!error)
 		set_closed(section, 0);
 	return error;
@@ -634,6 +636,11 @@ void section_account(const struct section *section, struct section_account *acco
 	}
 	for (size_t i = 0; i < SECTION_OWNERS && section->owners; i++)
 		account->in_flight += section->owners[i].state & OWNER_DEPTH;
+}
+
+bool section_counts_missed(const struct section *section)
+{
+	return section->tracing || section_hook_counts_missed(section->hook->kind);
 }
 
 void section_arm_account(const struct section *section, bool is_treated,

@@ -155,6 +155,10 @@ uint64_t section_longer_ns(const struct section *section);
 /* section_account - add up what became of all executions; once detached it is exact */
 void section_account(const struct section *section, struct section_account *account);
 
+/* section_counts_missed - whether missed has each time that the kernel did not run a hook, as a
+ * kprobe within a kprobe */
+bool section_counts_missed(const struct section *section);
+
 /* section_arm_account - add up the executions of an arm of an experiment */
 void section_arm_account(const struct section *section, bool is_treated,
 			 struct section_arm_account *account);

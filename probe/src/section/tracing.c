@@ -14,6 +14,7 @@
 #include "failure.h"
 #include "section/tracefs/pairs.h"
 #include "section/tracefs/records.h"
+#include "section/tracefs/threads.h"
 #include "small_file.h"
 #include "tracefs/buffers.h"
 #include "tracefs/fields.h"
@@ -66,6 +67,7 @@ struct section_tracing {
 	struct page_format format;
 	struct record_layout begin_layout;
 	struct record_layout end_layout;
+	struct thread_events threads; /* none where other keys than a thread pair executions */
 	struct pairs pairs;
 	struct cursor *cursors; /* by CPU number */
 	uint32_t in_gap;	/* cursors that are is_lost */
@@ -296,6 +298,8 @@ static int set_up(struct section *section, char *text)
 		error = read_layouts(section, text);
 	if (!error)
 		error = write_filters(section, text);
+	if (!error && section->plan.config.key == PAIRED_BY_THREAD && !section->plan.is_empty)
+		threads_read_layouts(&tracing->threads, tracing->instance.directory);
 	if (!error)
 		error = allocate(section, text);
 	return error;
@@ -389,6 +393,7 @@ int tracing_attach(struct section *section, char *text)
 	tracing->missed_returns = read_missed(tracing, tracing->end);
 	error = small_file_write(tracing->instance.directory, "tracing_on", "1");
 	tracing->is_attached = true;
+	threads_enable(&tracing->threads, tracing->instance.directory, true);
 	if (!error)
 		error = write_event(tracing, what, "enable", "1");
 	if (!error && !is_one_event(tracing)) {
@@ -419,6 +424,7 @@ void tracing_detach(struct section *section)
 	write_event(tracing, tracing->begin, "enable", "0");
 	if (!is_one_event(tracing))
 		write_event(tracing, tracing->end, "enable", "0");
+	threads_enable(&tracing->threads, tracing->instance.directory, false);
 	tracing->is_attached = false;
 	/* Those that are being written. */
 	nanosleep(&(struct timespec){.tv_nsec = SETTLE_NS}, NULL);
@@ -492,7 +498,7 @@ static struct pair_event event_of(const struct section *section, uint16_t cpu,
 	 * follow. */
 	const uint64_t of_cpu = UINT64_C(2) + WIRE_HIGHEST_PID + cpu;
 	uint32_t pid = (uint32_t)record_number(record, &layout->pid);
-	uint64_t key = pid ? UINT64_C(1) + pid : of_cpu;
+	uint64_t key = pid ? threads_key(pid) : of_cpu;
 
 	if (section->plan.config.key == PAIRED_BY_CPU)
 		key = of_cpu;
@@ -515,6 +521,7 @@ static void follow_record(struct section *section, uint16_t cpu, const struct pa
 	struct section_tracing *tracing = section->tracing;
 	const struct section_config *config = &section->plan.config;
 
+	threads_before(&tracing->threads, &tracing->pairs, cpu, record);
 	if (record_is(&tracing->end_layout, record)) {
 		struct pair_event event = event_of(section, cpu, record, &tracing->end_layout);
 
@@ -528,6 +535,8 @@ static void follow_record(struct section *section, uint16_t cpu, const struct pa
 
 		pairs_begin(&tracing->pairs, &event);
 	}
+	/* Two places may lie on either side of a thread's end, in the code of that. */
+	threads_after(&tracing->threads, &tracing->pairs, cpu, record, *section->plan.end);
 }
 
 /* first_of - the CPU whose next record is the oldest; cpu_limit: no record is there */
@@ -588,7 +597,8 @@ void tracing_account(const struct section *section, struct section_account *acco
 	uint64_t entries = read_missed(tracing, tracing->begin) - tracing->missed_entries;
 	uint64_t returns = read_missed(tracing, tracing->end) - tracing->missed_returns;
 
-	account->in_flight = pairs_in_flight(&tracing->pairs);
+	account->in_flight = pairs_in_flight(&tracing->pairs, false);
+	account->left = pairs_in_flight(&tracing->pairs, true);
 	account->missed += entries + tracing->lost;
 	/* Returns that were not watched for: which of several executions of one caller returned is
 	 * not known then. */

@@ -580,6 +580,11 @@ static void end(struct section_workload *workload)
 			  " trace events were overwritten before they were read: executions that "
 			  "had begun by then count as left without a return",
 			  section_lost(&workload->section));
+	if (!section_counts_missed(&workload->section))
+		send_note(workload->sender, "section",
+			  "an execution that begins while a kprobe is at work on its CPU, as in an "
+			  "interrupt of a hook, is not timed, and by this hook the kernel does not "
+			  "count it: --hook tracefs does");
 	section_arms_send(&workload->section, workload->sender);
 	send_results(workload);
 	release(workload);

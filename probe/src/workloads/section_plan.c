@@ -10,6 +10,7 @@
 #include "activations/section_code.h"
 #include "bpf/kernel_btf.h"
 #include "failure.h"
+#include "section_own.h"
 #include "section_spins.h"
 
 /* Rows of a CPU, and bytes of all CPUs' rows together. */
@@ -204,6 +205,11 @@ int section_plan_take(struct section_names *names, const struct wire_section *as
 		plan->kind = SECTION_TRACEPOINTS;
 		/* A trace event needs its system. */
 		plan->hook = HOOK_BEST;
+	}
+	if (plan->kind == SECTION_FUNCTION && *plan->end) {
+		error = section_own_refuse(plan->begin, plan->end, text);
+		if (error)
+			return error;
 	}
 	if (config->keeps_samples)
 		section_spins_find(config->spins);

@@ -59,8 +59,9 @@ struct section_config {
 	__u32 begin_argument;
 	__u32 end_argument;
 	__u32 has_comm;
-	__u32 keeps_locks; /* each wait for a lock is kept */
-	__u32 reserved;
+	__u32 keeps_locks;     /* each wait for a lock is kept */
+	__u16 is_user;	       /* it is user code */
+	__u16 at_switch;       /* it begins or ends where threads are switched */
 	__u32 condition_count; /* all of them hold at the beginning */
 	char comm[16];	       /* threads of this name alone, where has_comm */
 	struct section_condition conditions[SECTION_CONDITIONS];

@@ -9,6 +9,7 @@
 #include "counts.h"
 #include "owner.h"
 #include "steal.h"
+#include "thread.h"
 
 /* in_section - the owner that a thread is, while it is in the section; NULL */
 ALWAYS_INLINE struct section_owner *in_section(__u64 pid_tgid)
@@ -38,6 +39,8 @@ SECTION("tp_btf/sched_switch") int part_switch(__u64 *context)
 		owner->sleeps = state && !context[0];
 		leave_counts(owner);
 		owner->left_ns = now;
+		if (unlikely(owner->sleeps && state & TASK_DEAD) && !wanted.at_switch)
+			leave_dead((void *)prev);
 	}
 	owner = in_section(next->pid);
 	if (owner && owner->left_ns) {

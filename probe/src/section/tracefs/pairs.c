@@ -31,34 +31,6 @@ void pairs_close(struct pairs *pairs)
 	pairs->owners = NULL;
 }
 
-/* find_owner - the owner of that key; NULL: it has no place. may_take: one that nobody uses. */
-static struct pair_owner *find_owner(struct pairs *pairs, uint64_t key, bool may_take)
-{
-	uint64_t hash = key * 0x9E3779B97F4A7C15u >> (64 - SECTION_OWNERS_BITS);
-	struct pair_owner *unused = NULL;
-
-	for (size_t i = 0; i < SECTION_TRIES; i++) {
-		struct pair_owner *owner = &pairs->owners[(hash + i) & (SECTION_OWNERS - 1)];
-
-		if (owner->key == key)
-			return owner;
-		if (!unused && !owner->depth && !owner->deeper)
-			unused = owner;
-		if (!owner->key)
-			break;
-	}
-	if (!may_take || !unused)
-		return NULL;
-	unused->key = key;
-	return unused;
-}
-
-/* counts_at - whether executions that begin then count */
-static bool counts_at(const struct pairs *pairs, uint64_t time_ns)
-{
-	return time_ns >= pairs->open_ns && time_ns < pairs->close_ns;
-}
-
 /* count_kept - how many frames from the first on have durations */
 static uint32_t count_kept(const struct pair_owner *owner, uint32_t first)
 {
@@ -67,6 +39,57 @@ static uint32_t count_kept(const struct pair_owner *owner, uint32_t first)
 	for (uint32_t i = first; i < owner->depth; i++)
 		count += !owner->frames[i].is_refused;
 	return count;
+}
+
+/* leave - what an owner has begun counts as left, on that CPU */
+static void leave(const struct pairs *pairs, struct pair_owner *owner, uint16_t cpu)
+{
+	pairs->cpu_at(pairs->context, cpu)->left += count_kept(owner, 0);
+	owner->depth = owner->deeper = 0;
+	owner->has_ended = false;
+}
+
+/* find_owner - the owner of that key; NULL: it has no place. unused: one that it may have then, of
+ * no other owner, or else of a thread that has ended; it may be NULL. */
+static struct pair_owner *find_owner(const struct pairs *pairs, uint64_t key,
+				     struct pair_owner **unused)
+{
+	uint64_t hash = key * 0x9E3779B97F4A7C15u >> (64 - SECTION_OWNERS_BITS);
+	struct pair_owner *ended = NULL, *empty = NULL;
+
+	for (size_t i = 0; i < SECTION_TRIES; i++) {
+		struct pair_owner *owner = &pairs->owners[(hash + i) & (SECTION_OWNERS - 1)];
+
+		if (owner->key == key)
+			return owner;
+		if (!empty && !owner->depth && !owner->deeper)
+			empty = owner;
+		if (!ended && owner->has_ended)
+			ended = owner;
+		if (!owner->key)
+			break;
+	}
+	if (unused)
+		*unused = empty ? empty : ended;
+	return NULL;
+}
+
+/* find_place - the owner of that key, or a place for it; NULL: there is none */
+static struct pair_owner *find_place(const struct pairs *pairs, uint64_t key, uint16_t cpu)
+{
+	struct pair_owner *unused = NULL, *owner = find_owner(pairs, key, &unused);
+
+	if (owner || !unused)
+		return owner;
+	leave(pairs, unused, cpu);
+	unused->key = key;
+	return unused;
+}
+
+/* counts_at - whether executions that begin then count */
+static bool counts_at(const struct pairs *pairs, uint64_t time_ns)
+{
+	return time_ns >= pairs->open_ns && time_ns < pairs->close_ns;
 }
 
 /*
@@ -108,7 +131,7 @@ static bool draw(struct pairs *pairs, uint64_t one_in)
 void pairs_begin(struct pairs *pairs, const struct pair_event *event)
 {
 	struct section_cpu *cpu = pairs->cpu_at(pairs->context, event->cpu);
-	struct pair_owner *owner = find_owner(pairs, event->key, true);
+	struct pair_owner *owner = find_place(pairs, event->key, event->cpu);
 	bool counts = counts_at(pairs, event->time_ns), is_refused = !counts;
 
 	cpu->entries += counts;
@@ -182,7 +205,7 @@ static void keep(const struct pairs *pairs, struct section_cpu *cpu, const struc
 void pairs_end(struct pairs *pairs, const struct pair_event *event, bool is_counted)
 {
 	struct section_cpu *cpu = pairs->cpu_at(pairs->context, event->cpu);
-	struct pair_owner *owner = find_owner(pairs, event->key, false);
+	struct pair_owner *owner = find_owner(pairs, event->key, NULL);
 	const struct pair_frame *frame;
 	uint64_t duration_ns;
 	uint32_t at;
@@ -216,12 +239,44 @@ void pairs_end(struct pairs *pairs, const struct pair_event *event, bool is_coun
 
 void pairs_lose(struct pairs *pairs, uint16_t cpu)
 {
-	for (size_t i = 0; i < SECTION_OWNERS; i++) {
-		struct pair_owner *owner = &pairs->owners[i];
+	for (size_t i = 0; i < SECTION_OWNERS; i++)
+		leave(pairs, &pairs->owners[i], cpu);
+}
 
-		pairs->cpu_at(pairs->context, cpu)->left += count_kept(owner, 0);
-		owner->depth = owner->deeper = 0;
+void pairs_leave(struct pairs *pairs, uint64_t key, uint16_t cpu)
+{
+	struct pair_owner *owner = find_owner(pairs, key, NULL);
+
+	if (owner)
+		leave(pairs, owner, cpu);
+}
+
+void pairs_let_go(struct pairs *pairs, uint64_t key, uint16_t cpu)
+{
+	/* It may begin something still. */
+	struct pair_owner *owner = find_place(pairs, key, cpu);
+
+	if (owner)
+		owner->has_ended = true;
+}
+
+void pairs_follow(struct pairs *pairs, uint64_t before, uint64_t now, uint16_t cpu)
+{
+	struct pair_owner *from = find_owner(pairs, before, NULL), *to;
+
+	if (before == now)
+		return;
+	pairs_leave(pairs, now, cpu);
+	if (!from || (!from->depth && !from->deeper))
+		return;
+	to = find_place(pairs, now, cpu);
+	if (!to) {
+		leave(pairs, from, cpu);
+		return;
 	}
+	*to = *from;
+	to->key = now;
+	from->depth = from->deeper = 0;
 }
 
 void pairs_forget(struct pairs *pairs)
@@ -230,11 +285,12 @@ void pairs_forget(struct pairs *pairs)
 	pairs->ambiguous = 0;
 }
 
-uint64_t pairs_in_flight(const struct pairs *pairs)
+uint64_t pairs_in_flight(const struct pairs *pairs, bool have_ended)
 {
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < SECTION_OWNERS; i++)
-		count += count_kept(&pairs->owners[i], 0);
+		if (pairs->owners[i].has_ended == have_ended)
+			count += count_kept(&pairs->owners[i], 0);
 	return count;
 }

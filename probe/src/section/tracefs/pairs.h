@@ -41,6 +41,7 @@ struct pair_owner {
 	uint64_t key;	 /* 0: nobody had this place yet */
 	uint32_t depth;	 /* frames in use, */
 	uint32_t deeper; /* and executions within them that have none */
+	bool has_ended;	 /* it is a thread that ends: what does not return now is left */
 	struct pair_frame frames[PAIR_FRAMES];
 };
 
@@ -69,10 +70,21 @@ void pairs_end(struct pairs *pairs, const struct pair_event *event, bool is_coun
  * left, on that CPU. */
 void pairs_lose(struct pairs *pairs, uint16_t cpu);
 
+/* pairs_leave - what an owner has begun does not return: it counts as left, on that CPU */
+void pairs_leave(struct pairs *pairs, uint64_t key, uint16_t cpu);
+
+/* pairs_let_go - a thread ends, in code that may be of the section: what it has begun, or begins,
+ * may return, and its place is another's where that needs one */
+void pairs_let_go(struct pairs *pairs, uint64_t key, uint16_t cpu);
+
+/* pairs_follow - what an owner has begun goes on, and it has another key from now on. What that had
+ * counts as left, on that CPU. */
+void pairs_follow(struct pairs *pairs, uint64_t before, uint64_t now, uint16_t cpu);
+
 /* pairs_forget - forget all executions */
 void pairs_forget(struct pairs *pairs);
 
-/* pairs_in_flight - how many have begun and not ended */
-uint64_t pairs_in_flight(const struct pairs *pairs);
+/* pairs_in_flight - how many have begun and not ended; of threads that have_ended, or others */
+uint64_t pairs_in_flight(const struct pairs *pairs, bool have_ended);
 
 #endif
