@@ -71,6 +71,7 @@ LONG_MODELS = (
     Model("bulk_work", ends=True),
     Model("bulk_work", ("NO_WANTED",)),
     Model("bulk_work", ("OTHERS=4", "CALLS=1")),
+    Model("bulk_work", ("ITEMS=8", "CHUNK=5", "WORST=3")),
     Model("bulk_work", ("BULKS=2", "OTHERS=2")),
     Model("bulk_work", ("BULKS=2", "OTHERS=2", "BOUND_LESS"), holds=False),
 )
