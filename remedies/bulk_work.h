@@ -143,6 +143,7 @@ struct bulk_choice {
  * The largest chunk whose quantile is at most `asked`: a larger one costs less. Where letting go
  * would then cost more than `most_permille`, the chunk is the smallest that costs no more, and
  * `reached` is 0, as where one item is too long. The quantile is in thousandths: 500, 990, 1000.
+ * A `most_permille` of 0 counts as 1. The latency is kept to a unit of time.
  */
 static inline struct bulk_choice bulk_work_choose(const struct bulk_costs *costs, uint64_t asked,
 						  uint32_t per_mille, uint32_t most_permille)
@@ -150,6 +151,8 @@ static inline struct bulk_choice bulk_work_choose(const struct bulk_costs *costs
 	struct bulk_choice choice = {1, 0, 0, 0, 0};
 	uint64_t item = per_mille > 500 ? costs->worst_milli : costs->item_milli;
 	uint64_t mean = costs->item_milli ? costs->item_milli : 1;
+	/* What letting go may cost an item, in thousandths of thousandths. */
+	uint64_t most = mean * (most_permille ? most_permille : 1);
 	uint64_t cheapest, hold, cost;
 
 	if (asked > costs->floor && per_mille && item) {
@@ -160,8 +163,7 @@ static inline struct bulk_choice bulk_work_choose(const struct bulk_costs *costs
 	choice.chunk = choice.chunk ? choice.chunk : 1;
 	choice.latency = bulk_work_latency(costs, choice.chunk, per_mille);
 	choice.reached = choice.latency <= asked;
-	cheapest = (costs->gap * 1000 * 1000 + mean * most_permille - 1) /
-		   (mean * (most_permille ? most_permille : 1));
+	cheapest = (costs->gap * 1000 * 1000 + most - 1) / most;
 	if (choice.chunk < cheapest) {
 		choice.chunk = cheapest;
 		choice.reached = 0;

@@ -79,6 +79,7 @@ look_for_packages() {
 	# The checkers of remedies/.
 	need g++ have g++
 	need spin have spin
+	need rumur have rumur
 	need relacy-dev have_file /usr/include/relacy/relacy.hpp
 	need qemu-user-static have qemu-arm-static
 	need chromium have chromium

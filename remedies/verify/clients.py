@@ -34,6 +34,10 @@ CLIENTS = (
 SEQUENCES = "asid_sequences"
 SEQUENCE_RUNS = (["exhaustive", "5"], ["random", "1000000", "1"])
 LONG_SEQUENCE_RUNS = (["exhaustive", "7"], ["random", "100000000", "1"])
+#: So too, and the items of bulk work in its cases.
+BOUNDS = "bulk_bounds"
+BOUND_ITEMS = 8
+LONG_BOUND_ITEMS = 14
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,17 @@ def check_threads(client: Client, rounds: int) -> Outcome:
 
 def check_sequences(runs: tuple[list[str], ...], root: Path = REMEDIES) -> Outcome:
     """Run the allocator of identifiers beside the naive model."""
+    return _run_cases(SEQUENCES, runs, root)
+
+
+def check_bounds(items: int, root: Path = REMEDIES) -> Outcome:
+    """Run bulk work and its tuner in all cases of up to so many items."""
+    return _run_cases(BOUNDS, ([str(items)],), root)
+
+
+def _run_cases(name: str, runs: tuple[list[str], ...], root: Path) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
-        program = str(compile_client(SEQUENCES, Path(folder), ["-O2"], root))
+        program = str(compile_client(name, Path(folder), ["-O2"], root))
         outcomes = [run_program([program, *words]) for words in runs]
     return Outcome(
         passed=all(outcome.passed for outcome in outcomes),

@@ -16,14 +16,20 @@ class Model:
     """A model, with its definitions, and whether its assertions hold.
 
     may_not_end: LONG_MIB and an hour may not do for all its states: no violation was seen then.
+    ends: it is searched for cycles too: where there are none, all runs end.
     """
 
     name: str
     defines: tuple[str, ...] = ()
     holds: bool = True
     may_not_end: bool = False
+    ends: bool = False
 
 
+WEAKER_BULK_WORK = (
+    *("BOUND_LESS", "TWO_TURNS", "NO_TAKE", "UNFAIR", "BLIND"),
+    *("LOOK_FIRST", "WANTED_SELF", "GIVE_TWICE", "NO_GIVE"),
+)
 #: Seconds each.
 MODELS = (
     Model("shared_read", ("READERS=2",)),
@@ -42,6 +48,10 @@ MODELS = (
     Model("asid_symmetric", ("GENERATIONS=2", "NO_FLUSH"), holds=False),
     Model("asid_turns", ("SLOTS=1", "CHANGERS=1")),
     Model("asid_turns", ("SLOTS=1", "CHANGERS=1", "NO_FLUSH"), holds=False),
+    Model("bulk_work", ("OTHERS=2",)),
+    Model("bulk_work", ("OTHERS=2", "CALLS=1"), ends=True),
+    Model("bulk_work", ("OTHERS=2", "NO_WANTED")),
+    *(Model("bulk_work", (name,), holds=False) for name in WEAKER_BULK_WORK),
 )
 #: Minutes to hours, and up to LONG_MIB of memory.
 LONG_MODELS = (
@@ -57,6 +67,13 @@ LONG_MODELS = (
     Model("asid_turns", may_not_end=True),
     Model("asid_turns", ("LOOK_FIRST",), holds=False),
     Model("asid_turns", ("COUNT_LAST",), holds=False),
+    Model("bulk_work"),
+    Model("bulk_work", ends=True),
+    Model("bulk_work", ("NO_WANTED",)),
+    Model("bulk_work", ("OTHERS=4", "CALLS=1")),
+    Model("bulk_work", ("ITEMS=8", "CHUNK=5", "WORST=3")),
+    Model("bulk_work", ("BULKS=2", "OTHERS=2")),
+    Model("bulk_work", ("BULKS=2", "OTHERS=2", "BOUND_LESS"), holds=False),
 )
 LONG_MIB = 16_000
 
@@ -86,10 +103,16 @@ def search_model(model: Model, memory_mib: int = 1900, timeout_s: float = 3600) 
             ["spin", *defines, "-a", source], cwd=folder, check=True, capture_output=True
         )
         pan = Path(folder) / "pan"
-        flags = ["-DSAFETY", "-DCOLLAPSE", "-DNOREDUCE", f"-DMEMLIM={memory_mib}"]
+        flags = [
+            "-DNP" if model.ends else "-DSAFETY",
+            "-DCOLLAPSE",
+            "-DNOREDUCE",
+            f"-DMEMLIM={memory_mib}",
+        ]
         command = ["cc", "-O2", "-w", *flags, "pan.c", "-o", str(pan)]
         subprocess.run(command, cwd=folder, check=True)
-        text = run_program([str(pan), "-m2000000", "-n"], timeout_s, folder).text
+        cycles = ["-l"] if model.ends else []
+        text = run_program([str(pan), "-m2000000", "-n", *cycles], timeout_s, folder).text
     errors = re.search(r"errors: (\d+)", text)
     states = re.search(r"(\d+(?:\.\d+e\+\d+)?) states, stored", text)
     holds: bool | None = None

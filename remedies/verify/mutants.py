@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients import (
+    BOUND_ITEMS,
     CLIENTS,
     REMEDIES,
     SEQUENCE_RUNS,
     Client,
+    check_bounds,
     check_relacy,
     check_sequences,
 )
@@ -54,7 +56,31 @@ RULES = (
     ("remedy_lock.h", "tickets differ", "uint32_t ticket = REMEDY_ADD(&lock->tickets, 1u, relaxed);",
      "uint32_t ticket = REMEDY_LOAD(&lock->tickets, relaxed);\n"
      "REMEDY_STORE(&lock->tickets, ticket + 1, relaxed);"),
+    ("remedy_lock.h", "the holder does not wait", "REMEDY_LOAD(&lock->turn, relaxed) > 1",
+     "REMEDY_LOAD(&lock->turn, relaxed) > 0"),
     ("bulk_work.h", "the lock is given up for each waiter once", "held < chunk && !wanted", "held < 1"),
+    ("bulk_work.h", "the lock is given up where somebody waits", "held < chunk && !wanted", "held < chunk"),
+    ("bulk_work.h", "a chunk has an end", "held < chunk && !wanted", "!wanted"),
+    ("bulk_work.h", "a piece ends with its chunk", "now = now < chunk - held ? now : chunk - held;", ""),
+    ("bulk_work.h", "a piece ends with the items", "now = now < items - at ? now : items - at;", ""),
+    ("bulk_work.h", "a chunk of 0 counts as 1", "bulk->chunk ? bulk->chunk : 1", "bulk->chunk"),
+    ("bulk_work.h", "a piece is no longer than `least`", "bulk->least < chunk ? bulk->least : chunk", "0 ? 0 : chunk"),
+    ("bulk_work.h", "a waiter gets the CPU, without the lock", "if (wanted && bulk->yield && at < items)",
+     "if (bulk->yield)"),
+    ("bulk_work.h", "the latency is that after the gap",
+     "costs->floor + (come > costs->gap ? come - costs->gap : 0)", "costs->floor + come"),
+    ("bulk_work.h", "the maximum has the dearest item",
+     "costs->worst_milli : costs->item_milli;\n\tuint64_t hold = chunk", "costs->item_milli : costs->item_milli;\n\tuint64_t hold = chunk"),
+    ("bulk_work.h", "the chunk is the largest", "(hold > costs->gap ? hold - costs->gap : 0) * 1000 / item",
+     "(hold > costs->gap ? hold - costs->gap : 0) * 500 / item"),
+    ("bulk_work.h", "the gap is no part of the hold", "(hold > costs->gap ? hold - costs->gap : 0) * 1000 / item",
+     "hold * 1000 / item"),
+    ("bulk_work.h", "the cost is kept", "if (choice.chunk < cheapest) {", "if (0) {"),
+    ("bulk_work.h", "a cost of 0 counts as 1", "(most_permille ? most_permille : 1)", "most_permille"),
+    ("bulk_work.h", "the cost asked for is rounded up", "(costs->gap * 1000 * 1000 + most - 1) / most",
+     "costs->gap * 1000 * 1000 / most"),
+    ("bulk_work.h", "letting go is no part of an item", "coarse > letting_go ? coarse - letting_go : 0",
+     "coarse > letting_go ? coarse : 0"),
     ("asid.h", "the switch is published by compare and exchange",
      "!REMEDY_CAS(&own->active, &active, id, relaxed)",
      "(REMEDY_STORE(&own->active, id, relaxed), 0)"),
@@ -122,6 +148,8 @@ def check_mutant(mutant: Mutant) -> str | None:
         (root / mutant.header).write_text(mutant.text)
         if mutant.header == "asid.h" and not check_sequences(SEQUENCE_RUNS, root).passed:
             return "asid_sequences"
+        if mutant.header == "bulk_work.h" and not check_bounds(BOUND_ITEMS, root).passed:
+            return "bulk_bounds"
         for client in _clients_of(mutant.header):
             if not check_relacy(client, Path(folder), 4 * client.executions, root).passed:
                 return f"{client.name}, Relacy"

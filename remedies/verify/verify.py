@@ -14,16 +14,20 @@ from pathlib import Path
 
 from clients import (
     CLIENTS,
+    LONG_BOUND_ITEMS,
     LONG_SEQUENCE_RUNS,
     Client,
+    check_bounds,
     check_relacy,
     check_sequences,
     check_threads,
 )
-from models import LONG_MIB, LONG_MODELS, MODELS, Model, judge_search, search_model
+from models import LONG_MIB, LONG_MODELS, MODELS, Model, Search, judge_search, search_model
+from rumur import LONG_RUMUR_MODELS, RUMUR_MODELS, search_by_rumur
 
 ROUNDS = 100_000
 #: None is no failure, and no proof.
+Row = tuple[bool | None, str]
 RESULTS = {True: "passed", False: "FAILED", None: "not searched to its end"}
 
 
@@ -42,22 +46,36 @@ def _sequences() -> tuple[bool, str]:
     return outcome.passed, outcome.text.replace("\n", "; ")
 
 
-def _model(model: Model) -> tuple[bool | None, str]:
-    search = search_model(model, LONG_MIB)
+def _bounds() -> tuple[bool, str]:
+    outcome = check_bounds(LONG_BOUND_ITEMS)
+    return outcome.passed, outcome.text.strip()
+
+
+def _model(model: Model, search_states: Callable[[Model, int], Search]) -> Row:
+    search = search_states(model, LONG_MIB)
     wanted = "holds" if model.holds else "fails, as it must"
     return judge_search(model, search), f"{search.states:,} states; wanted: {wanted}"
 
 
+def _name(model: Model) -> str:
+    return " ".join((model.name, *model.defines, *(["cycles"] if model.ends else [])))
+
+
 def main() -> int:
     """Print a row a check; 1 where a check failed."""
-    checks: list[tuple[str, Callable[[], tuple[bool | None, str]]]] = []
+    checks: list[tuple[str, Callable[[], Row]]] = []
     for client in CLIENTS:
         checks.append((f"{client.name}, Relacy", partial(_relacy, client)))
         checks.append((f"{client.name}, ThreadSanitizer", partial(_threads, client)))
     checks.append(("asid_sequences", _sequences))
+    checks.append(("bulk_bounds", _bounds))
     checks += [
-        (" ".join((f"{model.name}.pml", *model.defines)), partial(_model, model))
+        (f"{_name(model)}, spin", partial(_model, model, search_model))
         for model in (*MODELS, *LONG_MODELS)
+    ]
+    checks += [
+        (f"{_name(model)}, rumur", partial(_model, model, search_by_rumur))
+        for model in (*RUMUR_MODELS, *LONG_RUMUR_MODELS)
     ]
     failed = 0
     print("| check | result | s | |\n|---|---|---|---|")

@@ -8,21 +8,32 @@ from pathlib import Path
 
 import pytest
 
-from clients import CLIENTS, SEQUENCE_RUNS, Client, check_relacy, check_sequences, check_threads
+from clients import (
+    BOUND_ITEMS,
+    CLIENTS,
+    SEQUENCE_RUNS,
+    Client,
+    check_bounds,
+    check_relacy,
+    check_sequences,
+    check_threads,
+)
 from models import MODELS, Model, search_model
 from mutants import Mutant, check_mutant, make_mutants
+from rumur import RUMUR_MODELS, search_by_rumur
 
 #: One of each header, each noticed within seconds; `make verify` has all.
 SHORT_MUTANTS = (
     "SHARED_READ_ENTRY: seq_cst → acq_rel",
     "REMEDY_LOCK_TAKE: acquire → relaxed",
     "without: what runs is reserved",
+    "without: the lock is given up where somebody waits",
 )
 
 
 @pytest.fixture(autouse=True)
 def _checkers() -> None:
-    missing = [tool for tool in ("cc", "g++", "spin") if shutil.which(tool) is None]
+    missing = [tool for tool in ("cc", "g++", "spin", "rumur") if shutil.which(tool) is None]
     if missing or not Path("/usr/include/relacy/relacy.hpp").is_file():
         pytest.skip(f"not installed: {' '.join(missing) or 'relacy-dev'}: tools/setup.sh dev")
 
@@ -49,6 +60,18 @@ def test_identifiers_are_those_of_a_naive_model_of_tlbs() -> None:
 def test_a_model_holds_and_a_weaker_one_fails(model: Model) -> None:
     search = search_model(model)
     assert search.holds is model.holds, search.text
+
+
+@pytest.mark.parametrize("model", RUMUR_MODELS, ids=lambda model: "-".join(model.defines))
+def test_a_second_checker_finds_the_same(model: Model) -> None:
+    search = search_by_rumur(model)
+    assert search.holds is model.holds, search.text
+
+
+def test_bulk_work_and_its_tuner_keep_their_promises_in_all_small_cases() -> None:
+    outcome = check_bounds(BOUND_ITEMS)
+    assert outcome.passed, outcome.text
+    assert "latencies and choices" in outcome.text
 
 
 @pytest.mark.parametrize("name", SHORT_MUTANTS)
