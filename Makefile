@@ -86,7 +86,7 @@ calibration: setup-bench ## do verdicts and searches err as often as they say? T
 	@nice -n 15 $(PYTHON_IN_VENV) bench/calibrate_ordered_search.py --write $(ARGS)
 	@nice -n 15 $(PYTHON_IN_VENV) bench/calibrate_search.py --write $(ARGS)
 
-verify: setup-dev ## the long checks of remedies/: models, Relacy, ThreadSanitizer, mutants; an hour
+verify: setup-dev ## the long checks of remedies/: models, Relacy, ThreadSanitizer, mutants; an hour and more
 	@nice -n 19 $(PYTHON_IN_VENV) remedies/verify/verify.py
 	@nice -n 19 $(PYTHON_IN_VENV) remedies/verify/mutants.py
 
