@@ -59,8 +59,6 @@ ALWAYS_INLINE __u64 drop_left(struct section_cpu *cpu, struct section_owner *own
 ALWAYS_INLINE bool drop_later(const struct section_owner *owner, struct section_parts *parts,
 			      __u64 now)
 {
-	__u32 count_later = 0;
-
 	if (likely(owner->changed_ns <= now))
 		return 1;
 #pragma clang loop unroll(full)
@@ -68,7 +66,6 @@ ALWAYS_INLINE bool drop_later(const struct section_owner *owner, struct section_
 		const struct section_changed *change = &owner->recent[i];
 		__u64 later_ns = change->until_ns > now ? change->until_ns - now : 0;
 
-		count_later += later_ns != 0;
 		later_ns = min(change->took_ns, later_ns);
 		if (change->part == CHANGE_INTERRUPTED)
 			parts->interrupted_ns -= later_ns;
@@ -79,9 +76,10 @@ ALWAYS_INLINE bool drop_later(const struct section_owner *owner, struct section_
 		else
 			parts->steal_ns -= later_ns;
 	}
-	/* Else there may have been more before the first of them. Waits for locks are not
+	/* Is the oldest later too, there may have been more before it. Waits for locks are not
 	 * remembered: they have taken sleep, which is. */
-	return count_later < SECTION_CHANGES && owner->waited_ns <= now;
+	return owner->recent[owner->recent_count & (SECTION_CHANGES - 1)].until_ns <= now &&
+	       owner->waited_ns <= now;
 }
 
 /* shorten - take from a part, since it was before_ns, as much as there is of most_ns */
