@@ -7,6 +7,7 @@
  *	parts fights THREADS MS		threads rename files in the working directory, with cheap
  *					system calls between
  *	parts calls MS			cheap system calls alone
+ *	parts alarms MS			the same, interrupted by a timer every 30 us
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -118,6 +120,21 @@ static int calls(void)
 	return 0;
 }
 
+static void ignore(int number)
+{
+	(void)number;
+}
+
+/* A signal that is ignored would end the timer's interrupts. */
+static int alarms(void)
+{
+	struct itimerval often = {.it_interval.tv_usec = 30, .it_value.tv_usec = 30};
+
+	if (signal(SIGALRM, ignore) == SIG_ERR || setitimer(ITIMER_REAL, &often, NULL))
+		return 1;
+	return calls();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
@@ -129,5 +146,7 @@ int main(int argc, char **argv)
 		return hogs();
 	if (!strcmp(argv[1], "fights"))
 		return fights(atoi(argv[2]));
+	if (!strcmp(argv[1], "alarms"))
+		return alarms();
 	return calls();
 }

@@ -49,17 +49,18 @@ ALWAYS_INLINE __u64 drop_left(struct section_cpu *cpu, struct section_owner *own
 #define MARK_TRIES 3u
 
 /*
- * drop_later - take from the parts at a mark what came after it
+ * drop_later - take from the parts at a mark what came after it; returns whether that is all known
  *
  * An end is read first and its owner marked as busy later. Meanwhile a tick may come, softirqs
- * after it, and another thread: several changes. Steal alone can lie on both sides of the end, for
- * it is known only as it is looked at: of it the end has what cannot have come later.
+ * after it, and another thread: several changes, and more than are remembered where many
+ * interrupts are due at once. Steal alone can lie on both sides of the end, for it is known only as
+ * it is looked at: of it the end has what cannot have come later.
  */
-ALWAYS_INLINE void drop_later(const struct section_owner *owner, struct section_parts *parts,
+ALWAYS_INLINE bool drop_later(const struct section_owner *owner, struct section_parts *parts,
 			      __u64 now)
 {
 	if (likely(owner->changed_ns <= now))
-		return;
+		return 1;
 #pragma clang loop unroll(full)
 	for (__u32 i = 0; i < SECTION_CHANGES; i++) {
 		const struct section_changed *change = &owner->recent[i];
@@ -75,16 +76,48 @@ ALWAYS_INLINE void drop_later(const struct section_owner *owner, struct section_
 		else
 			parts->steal_ns -= later_ns;
 	}
+	/* Is the oldest later too, there may have been more before it. Waits for locks are not
+	 * remembered: they have taken sleep, which is. */
+	return owner->recent[owner->recent_count & (SECTION_CHANGES - 1)].until_ns <= now &&
+	       owner->waited_ns <= now;
+}
+
+/* shorten - take from a part, since it was before_ns, as much as there is of most_ns */
+ALWAYS_INLINE void shorten(__u64 *part_ns, __u64 before_ns, __u64 most_ns)
+{
+	*part_ns -= min(*part_ns - before_ns, most_ns);
+}
+
+/*
+ * drop_longest - take from the parts at an end what can have come after it
+ *
+ * However much came, none of it took longer than there has been time since. In that time the owner
+ * did little else: what is taken too much, of parts that came before the end as well, is short.
+ */
+ALWAYS_INLINE void drop_longest(struct section_parts *parts, const struct section_parts *began,
+				__u64 now)
+{
+	__u64 since_ns = bpf_ktime_get_ns() - now;
+
+	shorten(&parts->interrupted_ns, began->interrupted_ns, since_ns);
+	shorten(&parts->preempted_ns, began->preempted_ns, since_ns);
+	shorten(&parts->slept_ns, began->slept_ns, since_ns);
+	shorten(&parts->lock_ns, began->lock_ns, since_ns);
+	shorten(&parts->steal_ns, began->steal_ns, since_ns);
 }
 
 /*
  * take_mark - take the parts and counts of an owner at a time; returns it
  *
- * now: the time; 0: as late as can be. The owner can be interrupted, or lose its CPU, meanwhile:
- * then all is taken again.
+ * now: the time of an end, began: the mark of its beginning; 0: a beginning, as late as can be. The
+ * owner can be interrupted, or lose its CPU, meanwhile: then all is taken again. Where that does
+ * not help either, or not all is remembered, no part has anything of before a beginning, or of
+ * after an end.
  */
-ALWAYS_INLINE __u64 take_mark(struct section_owner *owner, struct section_mark *mark, __u64 now)
+ALWAYS_INLINE __u64 take_mark(struct section_owner *owner, struct section_mark *mark, __u64 now,
+			      const struct section_mark *began)
 {
+	bool is_known = 1;
 	__u64 at = now;
 
 	if (now)
@@ -97,7 +130,7 @@ ALWAYS_INLINE __u64 take_mark(struct section_owner *owner, struct section_mark *
 		if (wanted.counter_count)
 			mark_counts(owner, mark);
 		if (now) {
-			drop_later(owner, &mark->parts, now);
+			is_known = drop_later(owner, &mark->parts, now);
 		} else {
 			at = bpf_ktime_get_ns();
 			/* Last: what is taken until then is none of the execution's. */
@@ -105,10 +138,17 @@ ALWAYS_INLINE __u64 take_mark(struct section_owner *owner, struct section_mark *
 			mark->parts.steal_ns = owner->parts.steal_ns;
 		}
 		barrier();
-		if (likely(*(volatile __u64 *)&owner->changes == mark->changes))
+		if (likely(*(volatile __u64 *)&owner->changes == mark->changes)) {
+			if (likely(is_known))
+				return at;
 			break;
+		}
 		mark->counts.refused = 1;
 	}
+	mark->parts = owner->parts;
+	barrier();
+	if (now)
+		drop_longest(&mark->parts, &began->parts, now);
 	return at;
 }
 
@@ -178,7 +218,7 @@ ALWAYS_INLINE void begin(__u64 key, void *place, __u64 number, __u64 code)
 	*(volatile __u64 *)&owner->state = key << 8 | OWNER_TAKEN | OWNER_BUSY | (depth + 1);
 	barrier();
 	/* Last, so that what it took to begin is no part of the duration. */
-	frame->begin_ns = take_mark(owner, &frame->began, 0);
+	frame->begin_ns = take_mark(owner, &frame->began, 0, 0);
 	release(owner, key, depth + 1);
 }
 
@@ -270,7 +310,7 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 	if (frame->flags || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns)) {
 		/* In memory throughout, of which nothing is read where nothing is counted. */
 		escape(&ended);
-		take_mark(owner, &ended, now);
+		take_mark(owner, &ended, now, &frame->began);
 		keep(cpu, frame, &ended, now, pid_tgid, frame->cpu != bpf_get_smp_processor_id());
 	}
 	if (top - depth > 1)

@@ -207,8 +207,9 @@ struct section_owner {
 	__u64 left_ns;		     /* when it left the CPU; 0: it has one */
 	__u64 sleeps;		     /* it was not runnable then */
 	__u64 changes;		     /* times that its code did not run, */
-	__u64 changed_ns;	     /* until when what is the latest of recent[] */
-	__u64 recent_count;	     /* that were written to it */
+	__u64 changed_ns;	     /* until when the latest did not, */
+	__u64 waited_ns;	     /* and the latest wait for a lock */
+	__u64 recent_count;	     /* that were written to recent[] */
 	struct section_changed recent[SECTION_CHANGES];
 	__u64 lock_ns;		    /* since when it waits for a lock; 0: it does not */
 	struct section_parts lock;  /* its parts at that time */

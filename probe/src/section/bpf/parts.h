@@ -223,12 +223,13 @@ ALWAYS_INLINE void keep_lock(const struct section_owner *owner, __u64 waited_ns)
 SECTION("raw_tp/contention_end") int part_lock_end(__u64 *context)
 {
 	struct section_owner *owner = in_section(bpf_get_current_pid_tgid());
-	__u64 others_ns, waited_ns;
+	__u64 now, others_ns, waited_ns;
 
 	/* The end of a lock that was waited for in the waiting for another ends nothing. */
 	if (!owner || !owner->lock_ns || owner->wait.lock != context[0] || !is_level_of(owner))
 		return 0;
-	waited_ns = bpf_ktime_get_ns() - owner->lock_ns;
+	now = bpf_ktime_get_ns();
+	waited_ns = now - owner->lock_ns;
 	take_steal(owner);
 	others_ns = owner->parts.interrupted_ns - owner->lock.interrupted_ns +
 		    owner->parts.steal_ns - owner->lock.steal_ns;
@@ -238,6 +239,7 @@ SECTION("raw_tp/contention_end") int part_lock_end(__u64 *context)
 	owner->parts.preempted_ns = owner->lock.preempted_ns;
 	waited_ns -= min(others_ns, waited_ns);
 	count_wait(owner, waited_ns);
+	owner->waited_ns = owner->changed_ns = now;
 	if (wanted.keeps_locks)
 		keep_lock(owner, waited_ns);
 	return 0;
