@@ -22,7 +22,7 @@ FLOORS = (
     ("guardian",),
     ("loads", "tracefs", "bpf"),
     ("wire",),
-    ("failure", "small_file", "thread"),
+    ("code_area", "failure", "small_file", "thread"),
     ("clock", "numbers"),
 )
 #: The parts of a room that its sub-rooms share with it.

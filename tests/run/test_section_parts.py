@@ -107,7 +107,7 @@ outside = make_runs(f"if id=={GETPPID}", f"./{NAME} fights 8 800")
 others = make_runs(f"if id=={GETPPID}", f"./{OTHER} fights 8 1000 & ./{NAME} calls 100; wait")
 #: Several share the CPUs, with so many executions that some end as a tick comes.
 busy = make_runs("", f"for i in 1 2 3 4; do ./{NAME} calls 1500 & done; wait")
-#: Of 1,000 executions one ends as an interrupt comes.
+#: Of 1,000 executions some end as an interrupt comes.
 alarms = make_runs("", f"./{NAME} alarms 1500")
 RUNS = ("sleeps", "hogs", "fights", "outside", "others", "busy", "alarms")
 
