@@ -6,7 +6,8 @@ A program calls getppid() at a known rate from several threads, and `whylate sec
 calls from raw_syscalls:sys_enter to raw_syscalls:sys_exit, of that program alone:
 
 kept     200,000 a second, each with a row (--one-in 1)
-sampled  2,000,000 a second, of which whylate chooses how many have one; for a third of the time
+sampled  2,000,000 a second, of which whylate chooses how many have one, so that the program runs
+         before it; for a third of the time
 
 A row of the table has the calls that the program made, the accounting, and the rows. Exits with 1
 where the accounting does not close, a call was not timed, or a row was lost. Needs root.
@@ -38,11 +39,16 @@ CASES: dict[str, tuple[int, float, tuple[str, ...]]] = {
 #: The section is timed so much longer than the program should run: it catches up what comes late.
 LATE_S = 10
 START_S = 60.0
+#: A program that is ended when nothing is timed any more.
+LONG_S = 3600
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run: what the program did, and what was recorded."""
+    """What came of a run: what the program did, and what was recorded.
+
+    made: calls; 0: it ran before and after, too.
+    """
 
     made: int
     took_s: float
@@ -76,14 +82,22 @@ def measure(case: str, threads: int, seconds: int, options: list[str]) -> Outcom
         subprocess.run(["cc", "-O2", "-pthread", "-o", program, source], check=True)
         words = [sys.executable, "-m", "whylate", "section", SECTION, "--comm", PROGRAM, "--for",
                  f"{length_s + LATE_S}s", "-o", str(recording), *own, *options]  # fmt: skip
+        arguments = [str(threads), str(per_s)]
+        running, made = None, "0 0"
+        if "--one-in" not in own:
+            running = subprocess.Popen([program, *arguments, str(LONG_S)])
+            time.sleep(1)
         with (folder / "log").open("w+") as log:
             timing = subprocess.Popen(words, stdout=log, stderr=log)
             ends = time.monotonic() + START_S
             while not has_started(recording) and timing.poll() is None and time.monotonic() < ends:
                 time.sleep(0.05)
-            arguments = [str(number) for number in (threads, per_s, length_s)]
-            done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
+            if running is None:
+                made = subprocess.check_output([program, *arguments, str(length_s)], text=True)
             timing.wait()
+            if running is not None:
+                running.terminate()
+                running.wait()
             log.seek(0)
             text = log.read()
         if not (recording / "manifest.json").exists():
@@ -92,10 +106,10 @@ def measure(case: str, threads: int, seconds: int, options: list[str]) -> Outcom
     section = manifest.section
     if section is None or section.account is None:
         sys.exit(f"{case}: no accounting: {text[-2000:]}")
-    made, took_s = done.stdout.split()
+    calls, took_s = made.split()
     dropped = sum(cpu.dropped for cpu in manifest.cpus)
     drawn = sum(cpu.seen for cpu in manifest.cpus) + dropped
-    return Outcome(int(made), float(took_s), section.account, section.one_in, drawn, dropped)
+    return Outcome(int(calls), float(took_s), section.account, section.one_in, drawn, dropped)
 
 
 def main() -> None:
@@ -111,7 +125,8 @@ def main() -> None:
     cases = given.cases.split(",")
     if not set(cases) <= set(CASES):
         parser.error(f"of the cases {', '.join(CASES)}")
-    print("| calls a second | made, in | entries = returned | with a row, of those drawn |")
+    # None made: the program ran before and after, too.
+    print("| calls a second | made | entries = returned + others | with a row, of those drawn |")
     print("|---|---|---|---|", flush=True)
     is_whole = True
     for case in cases:
@@ -119,8 +134,8 @@ def main() -> None:
         account = outcome.account
         is_whole &= outcome.is_whole
         print(
-            f"| {CASES[case][0]:,} | {outcome.made:,}, {outcome.took_s:.1f} s | "
-            f"{account.entries:,} = {account.returned:,}"
+            f"| {CASES[case][0]:,} | {outcome.made:,} in {outcome.took_s:.1f} s | "
+            f"{account.entries:,} = {account.returned:,} + {account.entries - account.returned:,}"
             f"{'' if account.closes else ' (does not close)'} | "
             f"{outcome.drawn - outcome.dropped:,} of {outcome.drawn:,}, 1 in {outcome.one_in} |",
             flush=True,
