@@ -92,12 +92,14 @@ def measure(case: str, threads: int, seconds: int, options: list[str]) -> Outcom
             ends = time.monotonic() + START_S
             while not has_started(recording) and timing.poll() is None and time.monotonic() < ends:
                 time.sleep(0.05)
-            if running is None:
-                made = subprocess.check_output([program, *arguments, str(length_s)], text=True)
-            timing.wait()
-            if running is not None:
-                running.terminate()
-                running.wait()
+            try:
+                if running is None:
+                    made = subprocess.check_output([program, *arguments, str(length_s)], text=True)
+                timing.wait()
+            finally:
+                if running is not None:
+                    running.kill()
+                    running.wait()
             log.seek(0)
             text = log.read()
         if not (recording / "manifest.json").exists():
