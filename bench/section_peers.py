@@ -1,6 +1,6 @@
 """What does timing a section cost beside its peers, and does each say how long executions took?
 
-`python bench/section_peers.py [--turns 6] [--parts cost,lengths,nested] [--keep FOLDER]`
+`python bench/section_peers.py [--turns 6] [--parts cost,lengths,nested] [--counters page-faults]`
 
 One boot of the virtual board pc (Debian 6.1) in virtual time: there everything is counted in
 instructions, of 2 ns each. A module calls a function of the kernel and logs each execution
@@ -13,6 +13,10 @@ cost     what each adds to a call: turns in random order, each tool once in a tu
 lengths  8,000 executions of known lengths, 4 ns apart: what each tool adds to a duration, from its
          rows, or from how many executions its histogram has above each power of two
 nested   executions within executions of the same thread: how many each tool counts, and how long
+many     ten million calls with each tool, and with none: what each adds to one. Not in the default
+
+With --counters ours reads these at both ends of each execution that is kept; the board has no PMU,
+but events of the kernel's own, such as page-faults.
 """
 
 from __future__ import annotations
@@ -44,13 +48,16 @@ from section_turns import (
 )
 from whylate.boards.board import BoardError
 from whylate.lab.description import LabError
+from whylate.run.errors import RequestError
 
 NS_PER_INSTRUCTION = 2
 TOOLS = (*OURS, "funclatency", "perf")
 PARTS = ("cost", "lengths", "nested")
+ALL_PARTS = (*PARTS, "many")
 #: Calls, rounds of the first, rounds that each has more, executions within each.
 COST = (1000, 0, 0, 0)
 LENGTHS = (8000, 50, 1, 0)
+MANY = (10_000_000, 0, 0, 0)
 NESTS = {depth: (50, 5000, 0, depth - 1) for depth in (6, 12)}
 
 
@@ -205,6 +212,7 @@ def turns_of(parts: Sequence[str], turns: int) -> list[Turn]:
     others = [LENGTHS] if {"lengths", "nested"} & set(parts) else []
     others += NESTS.values() if "nested" in parts else []
     planned += [Turn(tool, calls) for calls in others for tool in TOOLS]
+    planned += [Turn(tool, MANY) for tool in (NOTHING, *TOOLS)] if "many" in parts else []
     return [replace(turn, number=number) for number, turn in enumerate(planned)]
 
 
@@ -215,15 +223,17 @@ def main() -> None:
     )
     parser.add_argument("--turns", type=int, default=6, help="of the part cost, 6 or more")
     parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--counters", default="", metavar="EVENTS", help="which ours reads")
     parser.add_argument("--keep", type=Path, help="a folder for what the board gave")
     options = parser.parse_args()
     parts = options.parts.split(",")
-    if options.turns < 6 or not set(parts) <= set(PARTS):
-        parser.error(f"6 turns or more, and of the parts {', '.join(PARTS)}")
+    counters = [name for name in options.counters.split(",") if name]
+    if options.turns < 6 or not set(parts) <= set(ALL_PARTS):
+        parser.error(f"6 turns or more, and of the parts {', '.join(ALL_PARTS)}")
     began = time.monotonic()
     try:
-        done = carry_out(turns_of(parts, options.turns), options.keep)
-    except (LabError, BoardError) as error:
+        done = carry_out(turns_of(parts, options.turns), options.keep, counters)
+    except (LabError, BoardError, RequestError) as error:
         sys.exit(str(error))
     show(done)
     print(f"\nwall time {time.monotonic() - began:.0f} s, load average {os.getloadavg()[0]:.1f}")
@@ -240,6 +250,22 @@ def show(done: Sequence[Done]) -> None:
     for depth, calls in NESTS.items():
         if calls in by_calls:
             show_nested(by_calls[calls], depth, floors)
+    if MANY in by_calls:
+        show_many(by_calls[MANY])
+
+
+def show_many(turns: Sequence[Done]) -> None:
+    """Print what each tool adds to each of very many calls."""
+    (alone,) = (done.log for done in turns if done.turn.tool == NOTHING)
+    print(f"\nmany: {MANY[0]:,} calls take {alone.batch_ns / MANY[0]:.1f} ns each without hooks")
+    for done in turns:
+        if done.seen is None:
+            continue
+        if not is_applied(done):
+            print(f"{done.turn.tool:15}  no figure: it counted {done.seen.count:,}")
+            continue
+        more_ns = (done.log.batch_ns - alone.batch_ns) / MANY[0]
+        print(f"{done.turn.tool:15} adds {more_ns:,.1f} ns, all counted")
 
 
 if __name__ == "__main__":

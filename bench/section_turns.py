@@ -33,8 +33,10 @@ from whylate.lab.faults.place import SERVICES
 from whylate.lab.image import build as build_image
 from whylate.lab.packages import Packages, contents, read_member
 from whylate.probe.client import Client, ProbeGoneError, Stream
+from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import KernelFunction, Section
 from whylate.run.unattended import Script
+from whylate.run.workloads.counters import counters_command, resolve_counters
 from whylate.run.workloads.section import SectionRules
 from whylate.wire.executions import decode_executions
 from whylate.wire.messages import (
@@ -66,8 +68,10 @@ OURS = ("whylate-fentry", "whylate-kprobe")
 PAIRS = ("fentry-empty", "fentry-clock", "fentry-hash", "kprobe-empty", "kprobe-hash")
 #: Calls that the kernel counts for pairs, which do not count themselves.
 COUNTED = 100
-#: Board time that each run of the probe times; the calls are over before.
-OURS_NS = 2_000_000_000
+#: Board time that each run of the probe times, and more for each call; they are over before.
+OURS_NS, CALL_NS = 2_000_000_000, 6_000
+#: Of more calls some are drawn, and have a row: about so many.
+ROWS = 10_000
 #: The longest that a board with all turns may take on this machine.
 PATIENCE_S = 3600.0
 
@@ -131,8 +135,8 @@ class Done:
 # ---------------------------------------------------------------- the board
 
 
-def board_files(turns: Sequence[Turn]) -> list[ImageFile]:
-    """Return all that is put on the board; raises LabError."""
+def board_files(turns: Sequence[Turn], counters: Sequence[str]) -> list[ImageFile]:
+    """Return all that is put on the board; raises LabError and RequestError."""
     board = virtual_board(BOARD)
     with building(cache_directory()):
         build_image(board, notify_nobody)
@@ -155,20 +159,28 @@ def board_files(turns: Sequence[Turn]) -> list[ImageFile]:
         ("/whylate/turns", ("\n".join(lines) + "\n").encode(), 0o644),
         (SERVICES, f"FUNCTION={FUNCTION}\n".encode() + (HERE / "turns.sh").read_bytes(), 0o755),
     ]
-    files += [(f"/whylate/{tool}.plan", plan_of(tool), 0o644) for tool in OURS]
+    files += [
+        (f"/whylate/{turn.number:04d}.plan", plan_of(turn, counters), 0o644)
+        for turn in turns
+        if turn.tool in OURS
+    ]
     return files
 
 
-def plan_of(tool: str) -> bytes:
-    """Return the plan with which the probe times the function by one hook."""
-    hook = tool.partition("-")[2]
+def plan_of(turn: Turn, counters: Sequence[str]) -> bytes:
+    """Return the plan with which the probe times the function by one hook; raises RequestError."""
+    hook = turn.tool.partition("-")[2]
     section = Section(
-        duration_ns=OURS_NS,
+        duration_ns=OURS_NS + CALL_NS * turn.calls[0],
         place=KernelFunction(FUNCTION, hook),  # type: ignore[arg-type]
-        one_in=1,
+        one_in=max(1, turn.calls[0] // ROWS),
+        counters=[CounterPlan(name) for name in counters],
     )
     script = Script()
-    for command in (Hello(__version__), Phase(0), SectionRules().start(section, ()), Finish()):
+    commands = [Hello(__version__), Phase(0)]
+    if counters:
+        commands.append(counters_command(resolve_counters(section.counters, None)))
+    for command in (*commands, SectionRules().start(section, ()), Finish()):
         script.add(command, set())
     return bytes(script.frames)
 
@@ -212,9 +224,13 @@ def needed_by(data: bytes) -> list[str]:
     return re.findall(r"\(NEEDED\).*\[(.+)\]", text)
 
 
-def carry_out(turns: Sequence[Turn], keep: Path | None) -> list[Done]:
-    """Boot the board once, and return what each turn gave; raises LabError and BoardError."""
-    options = VirtualOptions(cpus=1, files=tuple(board_files(turns)))
+def carry_out(turns: Sequence[Turn], keep: Path | None, counters: Sequence[str] = ()) -> list[Done]:
+    """Boot the board once, and return what each turn gave.
+
+    counters: what is read at both ends of each of ours. Raises LabError, BoardError and
+    RequestError.
+    """
+    options = VirtualOptions(cpus=1, files=tuple(board_files(turns, counters)))
     board = QemuBoard(virtual_board(BOARD), options)
     board.hold(notify_nobody)
     try:

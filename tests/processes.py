@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -17,8 +18,11 @@ def lives(pid: int) -> bool:
 def children_of(pid: int) -> list[int]:
     """Return the processes that a process has started and that are still there."""
     found = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        found += [int(word) for word in (task / "children").read_text().split()]
+    # It, or a thread of it, may end meanwhile.
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                found += [int(word) for word in (task / "children").read_text().split()]
     return found
 
 

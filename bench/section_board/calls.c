@@ -10,10 +10,11 @@
  * In debugfs:
  *
  *	calls/run	write CALLS LOOPS STEP INNER: so many calls; the first spins LOOPS rounds,
- * and each further call STEP more; INNER more executions begin in each call, each in the one that
- * precedes it calls/log	CALL_NS BEGIN_NS END_NS of each execution, in order of BEGIN_NS;
- * CALL_NS: from before the call to after it calls/batch	how long all of it took, ns,
- * interrupts between the calls among it
+ *			and each further call STEP more; INNER more executions begin in each call,
+ *			each in the one that precedes it
+ *	calls/log	CALL_NS BEGIN_NS END_NS of each execution, or of the newest, in order of
+ *			BEGIN_NS; CALL_NS: from before the call to after it
+ *	calls/batch	how long all of it took, ns, interrupts between the calls among it
  */
 #include <linux/debugfs.h>
 #include <linux/ktime.h>
@@ -72,7 +73,7 @@ static struct notifier_block block = {.notifier_call = act};
 /* begin_call - make an execution */
 static void begin_call(unsigned long loops, unsigned int inner)
 {
-	struct call call = {loops, inner, &executions[count++]};
+	struct call call = {loops, inner, &executions[count++ % MOST_EXECUTIONS]};
 	u64 before_ns = ktime_get_ns();
 
 	srcu_notifier_call_chain(&chain, 0, &call);
@@ -91,6 +92,7 @@ static void make_calls(unsigned int calls, unsigned long loops, unsigned long st
 		local_irq_save(flags);
 		begin_call(loops + i * step, inner);
 		local_irq_restore(flags);
+		cond_resched();
 	}
 	batch_ns = ktime_get_ns() - before_ns;
 }
@@ -107,7 +109,7 @@ static ssize_t run_write(struct file *file, const char __user *from, size_t size
 		return -EFAULT;
 	text[size] = 0;
 	if (sscanf(text, "%u %lu %lu %u", &calls, &loops, &step, &inner) != 4 || !calls ||
-	    inner > 30 || calls > MOST_EXECUTIONS / (inner + 1))
+	    inner > 30 || (inner && calls > MOST_EXECUTIONS / (inner + 1)))
 		return -EINVAL;
 	mutex_lock(&batch);
 	make_calls(calls, loops, step, inner);
@@ -120,9 +122,13 @@ static const struct file_operations run_fops = {.owner = THIS_MODULE, .write = r
 static int log_show(struct seq_file *file, void *unused)
 {
 	mutex_lock(&batch);
-	for (unsigned int i = 0; i < count; i++)
-		seq_printf(file, "%llu %llu %llu\n", executions[i].call_ns, executions[i].begin_ns,
-			   executions[i].end_ns);
+	for (unsigned int i = count > MOST_EXECUTIONS ? count - MOST_EXECUTIONS : 0; i < count;
+	     i++) {
+		const struct execution *execution = &executions[i % MOST_EXECUTIONS];
+
+		seq_printf(file, "%llu %llu %llu\n", execution->call_ns, execution->begin_ns,
+			   execution->end_ns);
+	}
 	mutex_unlock(&batch);
 	return 0;
 }

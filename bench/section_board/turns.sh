@@ -27,7 +27,7 @@ start() {
 	case $1 in
 	nothing) return ;;
 	whylate-*)
-		/whylate/probe --plan "/whylate/$1.plan" </dev/null >out 2>err &
+		/whylate/probe --plan "/whylate/$number.plan" </dev/null >out 2>err &
 		# It tries its hooks, and measures an empty section, before it times executions. Where a
 		# hook is added to a function with others, that has none for a moment.
 		wait_for has_hooks 1

@@ -7,16 +7,19 @@
  * executions_act(), which reads the clock first and last. Threads of one name make executions of
  * one kind; each kind has a log in debugfs:
  *
- *	PID BEGIN_NS END_NS BEGIN_CPU END_CPU REASON
+ *	PID BEGIN_NS END_NS BEGIN_CPU END_CPU REASON WAIT_BEGIN_NS WAIT_END_NS ROUNDS
  *
  * END_NS is 0 where it did not return. REASON is why one of kind mixed took longer, 0: nothing
- * does. A log has the newest LOG_EVENTS, the oldest first.
+ * does. A wait is for a lock that another thread holds: within an execution of kind waits, or
+ * before it; 0: there is none. ROUNDS are of a loop of two instructions, in one of kind counted. A
+ * log has the newest LOG_EVENTS, the oldest first.
  */
 #include <linux/anon_inodes.h>
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -26,6 +29,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
@@ -40,7 +44,21 @@ static uint size_us = 50;
 module_param(size_us, uint, 0444);
 
 /* By their numbers in section_rig.py. */
-enum kind { FIXED, NESTED, SLEEPS, EXITS, CROSSED, TWO, MANY, MARKED, MIXED, KINDS };
+enum kind {
+	FIXED,
+	NESTED,
+	SLEEPS,
+	EXITS,
+	CROSSED,
+	TWO,
+	MANY,
+	MARKED,
+	MIXED,
+	WAITS,
+	COUNTED,
+	LOOPS,
+	KINDS
+};
 
 /* Why an execution of kind mixed takes longer; by their numbers in section_rig.py. */
 enum reason {
@@ -60,8 +78,12 @@ enum reason {
 static uint active;
 module_param(active, uint, 0644);
 
-static const char *const names[KINDS] = {"fixed", "nested", "sleeps", "exits", "crossed",
-					 "two",	  "many",   "marked", "mixed"};
+/* Whether a loop begins in the middle of a run, and not before it. */
+static uint later;
+module_param(later, uint, 0644);
+
+static const char *const names[KINDS] = {"fixed", "nested", "sleeps", "exits", "crossed", "two",
+					 "many",  "marked", "mixed",  "waits", "counted", "loops"};
 
 struct execution {
 	u64 begin_ns;
@@ -70,6 +92,9 @@ struct execution {
 	u16 begin_cpu;
 	u16 end_cpu;
 	enum reason reason;
+	u64 wait_begin_ns;
+	u64 wait_end_ns;
+	u32 rounds;
 };
 
 static struct execution *events[KINDS];
@@ -82,6 +107,10 @@ struct call {
 	unsigned int inner;
 	struct execution *event;
 	enum reason reason;
+	/* As the log has it: of one that waits before it begins. */
+	u64 wait_begin_ns;
+	u64 wait_end_ns;
+	u32 rounds;
 };
 
 static struct srcu_notifier_head chain;
@@ -140,6 +169,7 @@ static DEFINE_MUTEX(held);
 /* Of one that waits for a spinlock, and is the first, no tracepoint tells. */
 static DEFINE_SPINLOCK(spun);
 static enum reason asked;
+static unsigned int held_loops = OTHER_LOOPS;
 static bool is_held, is_spinning;
 
 /* work - so many instructions, which no time ends */
@@ -210,7 +240,7 @@ static void hold(enum reason reason)
 	smp_store_release(&is_held, true);
 	while (!is_wanted(reason))
 		cpu_relax();
-	for (unsigned int i = 0; i < OTHER_LOOPS; i++)
+	for (unsigned int i = 0; i < held_loops; i++)
 		barrier();
 	if (reason == SPIN)
 		spin_unlock(&spun);
@@ -305,6 +335,29 @@ static void mixed_call(enum reason reason)
 	}
 }
 
+/* ---------------------------------------------------------------- waits */
+
+/* wait_for_lock - wait for the lock, which another thread holds, and log when */
+static void wait_for_lock(u64 *begin_ns, u64 *end_ns)
+{
+	*begin_ns = ktime_get_ns();
+	mutex_lock(&held);
+	*end_ns = ktime_get_ns();
+	mutex_unlock(&held);
+}
+
+/* ---------------------------------------------------------------- counted */
+
+/* executions_counted - as the kernel's bpf_fentry_test1(), which probes measure as an empty
+ * section, but for two instructions each round */
+static noinline __attribute__((noipa)) int executions_counted(int number, unsigned long rounds)
+{
+#if defined(__aarch64__)
+	asm volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds)::"cc");
+#endif
+	return number + 1;
+}
+
 /* ---------------------------------------------------------------- all */
 
 static noinline int executions_act(struct notifier_block *block, unsigned long value, void *data)
@@ -323,6 +376,10 @@ static noinline int executions_act(struct notifier_block *block, unsigned long v
 		set_cpus_allowed_ptr(current, cpumask_of(1 - event->begin_cpu));
 	if (call->kind == MIXED)
 		mixed_call(call->reason);
+	else if (call->kind == COUNTED)
+		executions_counted(1, call->rounds);
+	else if (call->kind == WAITS && !call->wait_end_ns)
+		wait_for_lock(&event->wait_begin_ns, &event->wait_end_ns);
 	else if (call->kind == SLEEPS || call->kind == MANY)
 		usleep_range(size_us_of(call), size_us_of(call) + 10);
 	else
@@ -348,7 +405,11 @@ static void begin_call(struct call call)
 	unsigned int number = atomic_inc_return(&counts[call.kind]) - 1;
 
 	call.event = &events[call.kind][number % LOG_EVENTS];
-	*call.event = (struct execution){.pid = current->pid, .reason = call.reason};
+	*call.event = (struct execution){.pid = current->pid,
+					 .reason = call.reason,
+					 .wait_begin_ns = call.wait_begin_ns,
+					 .wait_end_ns = call.wait_end_ns,
+					 .rounds = call.rounds};
 	srcu_notifier_call_chain(&chain, 0, &call);
 }
 
@@ -440,6 +501,86 @@ static int mixed(void *unused)
 	return 0;
 }
 
+/* waits - executions that wait for a lock, and that come after such a wait, by turns */
+static int waits(void *unused)
+{
+	unsigned int number = 0;
+
+	for (;;) {
+		struct call call = {.kind = WAITS, .size_ns = size_us * NSEC_PER_USEC};
+
+		wait_turn(WAITS, 1);
+		held_loops = OTHER_LOOPS / 4 * (1 + number / 2 % 4);
+		prepare(LOCK);
+		if (number++ % 2)
+			wait_for_lock(&call.wait_begin_ns, &call.wait_end_ns);
+		begin_call(call);
+	}
+	return 0;
+}
+
+/* counted - executions of as many instructions as it is told */
+static int counted(void *unused)
+{
+	unsigned int number = 0;
+
+	for (;;) {
+		wait_turn(COUNTED, 1);
+		begin_call((struct call){.kind = COUNTED, .rounds = 1 + number++ % 10 * 100});
+	}
+	return 0;
+}
+
+/* Calls between two looks at whether it goes on; and those by which hooks are seen. */
+#define LOOP_CALLS 1024u
+#define LOOK_CALLS 8u
+/* A call takes a few ns, and with hooks many times as long. */
+#define HOOKED_NS 200
+
+static bool is_hooked(void)
+{
+	u64 began_ns, took_ns;
+
+	local_irq_disable();
+	began_ns = ktime_get_ns();
+	for (unsigned int i = 0; i < LOOK_CALLS; i++)
+		noop_fsync(NULL, 0, 0, 0);
+	took_ns = ktime_get_ns() - began_ns;
+	local_irq_enable();
+	return took_ns > LOOK_CALLS * HOOKED_NS;
+}
+
+/* wait_for_run - a few calls each millisecond, until hooks have been tried and are there again */
+static void wait_for_run(void)
+{
+	for (int changes = 0; changes < 3; wait_turn(LOOPS, 1))
+		changes += is_hooked() == (changes != 1);
+}
+
+/* loops - calls of the kernel's own noop_fsync(), which nothing else here calls, without a pause;
+ * the log has how many of each time that it is active */
+static int loops(void *unused)
+{
+	for (;;) {
+		struct execution *event;
+
+		wait_turn(LOOPS, 1);
+		if (later)
+			wait_for_run();
+		event = &events[LOOPS][(atomic_inc_return(&counts[LOOPS]) - 1) % LOG_EVENTS];
+		*event = (struct execution){.pid = current->pid, .begin_ns = ktime_get_ns()};
+		while (READ_ONCE(active) >> LOOPS & 1) {
+			for (unsigned int i = 0; i < LOOP_CALLS; i++)
+				noop_fsync(NULL, 0, 0, 0);
+			event->rounds += LOOP_CALLS;
+			event->end_ns = ktime_get_ns();
+			/* The kernel removes hooks once each thread has been here. */
+			cond_resched_tasks_rcu_qs();
+		}
+	}
+	return 0;
+}
+
 static int exits_once(void *unused)
 {
 	begin_call((struct call){EXITS, 5000});
@@ -464,8 +605,9 @@ static int log_show(struct seq_file *file, void *unused)
 	for (unsigned int i = count > LOG_EVENTS ? count - LOG_EVENTS : 0; i < count; i++) {
 		struct execution *event = &events[kind][i % LOG_EVENTS];
 
-		seq_printf(file, "%u %llu %llu %u %u %u\n", event->pid, event->begin_ns,
-			   event->end_ns, event->begin_cpu, event->end_cpu, event->reason);
+		seq_printf(file, "%u %llu %llu %u %u %u %llu %llu %u\n", event->pid,
+			   event->begin_ns, event->end_ns, event->begin_cpu, event->end_cpu,
+			   event->reason, event->wait_begin_ns, event->wait_end_ns, event->rounds);
 	}
 	return 0;
 }
@@ -477,8 +619,8 @@ static struct task_struct *start(int (*run)(void *), enum kind kind, const char 
 	struct task_struct *task;
 
 	/* Of some kinds there are none on a board with one CPU. */
-	if (num_online_cpus() < 2 &&
-	    (kind == SLEEPS || kind == CROSSED || kind == TWO || kind == MIXED))
+	if (num_online_cpus() < 2 && (kind == SLEEPS || kind == CROSSED || kind == TWO ||
+				      kind == MIXED || kind == WAITS || kind == LOOPS))
 		return NULL;
 	task = kthread_create(run, (void *)(uintptr_t)kind, "%s", name);
 	if (IS_ERR(task))
@@ -515,6 +657,7 @@ static void start_mixed(void)
 		return;
 	sched_set_fifo(rival);
 	start(mixed, MIXED, "mixed", 0);
+	start(waits, WAITS, "waits", 0);
 }
 
 static int __init executions_init(void)
@@ -535,6 +678,8 @@ static int __init executions_init(void)
 	start(of_kind, SLEEPS, "sleeps", 0);
 	start(of_kind, TWO, "two", 0);
 	start(of_kind, TWO, "two", 1);
+	start(counted, COUNTED, "counted", 0);
+	start(loops, LOOPS, "loops", 1);
 	start(crossed, CROSSED, "crossed", 1);
 	start(exits, EXITS, "exits_starter", 1);
 	for (int i = 0; i < SLEEPERS; i++)

@@ -38,6 +38,7 @@ from whylate.wire.messages import (
     Executions,
     Failed,
     Finish,
+    FloorCounts,
     Hello,
     Message,
     Note,
@@ -50,11 +51,14 @@ from whylate.wire.messages import (
 
 SOURCE = Path(__file__).with_name("executions.c")
 #: The kinds of executions that the module makes, by their bits in `active`.
-KINDS = ("fixed", "nested", "sleeps", "exits", "crossed", "two", "many", "marked", "mixed")
+KINDS = ("fixed", "nested", "sleeps", "exits", "crossed", "two", "many", "marked", "mixed", "waits",
+         "counted", "loops")  # fmt: skip
 #: Why executions of kind mixed take longer, by their numbers: as the class of each is called.
 REASONS = ("", "interrupted", "preempted", "asleep", "waiting for a lock", "page fault",
            "page fault that sleeps", "longer path", "spin")  # fmt: skip
-_ACTIVE = "/sys/module/executions/parameters/active"
+ACTIVE = "/sys/module/executions/parameters/active"
+#: Whether kind loops begins in the middle of a run.
+LATER = "/sys/module/executions/parameters/later"
 #: By a board's architecture. With kprobes Debian's 6.1 for arm64 has damaged its free lists in some
 #: runs; with these checks it says of each allocation whether it is whole, and has been so far.
 _CHECKS = {"arm64": ("slub_debug=FZPU",)}
@@ -62,14 +66,16 @@ _CHECKS = {"arm64": ("slub_debug=FZPU",)}
 #: moment, which in virtual time with two CPUs has taken 30 s: QEMU let the second one wait.
 _CPUS = {"armhf": 1}
 _MODULE = "/whylate/executions.ko"
-_LOGS = "/sys/kernel/debug/executions"
+LOGS = "/sys/kernel/debug/executions"
 
 
 @dataclass(frozen=True)
 class Known:
     """What the module logged of a kind, in order of begin_ns; each shape (n,).
 
-    end_ns: 0 where it did not return. reason: a place in REASONS.
+    end_ns: 0 where it did not return. reason: a place in REASONS. wait_begin_ns, wait_end_ns: of a
+    wait for a lock within it, or before it; 0 where there is none. rounds: of the loop of kind
+    counted, and how often kind loops called its function.
     """
 
     pid: NDArray[np.int64]
@@ -78,6 +84,9 @@ class Known:
     begin_cpu: NDArray[np.int64]
     end_cpu: NDArray[np.int64]
     reason: NDArray[np.int64]
+    wait_begin_ns: NDArray[np.int64]
+    wait_end_ns: NDArray[np.int64]
+    rounds: NDArray[np.int64]
 
     @property
     def returned(self) -> NDArray[np.bool_]:
@@ -94,6 +103,7 @@ class Timed:
     """What the probe sent of a section; rows in order of begin_ns, each shape (n,).
 
     parts: shape (n, len(PARTS)). counts: of as many counters as were asked for, (n, counters).
+    hook_counts: what an empty section counts, (counters,).
     """
 
     started: SectionStarted
@@ -110,6 +120,7 @@ class Timed:
     has_moved: NDArray[np.bool_]
     parts: NDArray[np.int64]
     counts: NDArray[np.int64]
+    hook_counts: tuple[int, ...]
     samples: list[SectionPath]
     notes: list[str]
 
@@ -134,11 +145,31 @@ def time_sections(name: str, sections: Sequence[tuple[str, Section]]) -> list[tu
     script.add(Hello(__version__), set())
     script.add(Phase(0), set())
     for kind, section in sections:
-        script.add(Setting(_ACTIVE, str(1 << KINDS.index(kind))), set())
+        script.add(Setting(ACTIVE, str(1 << KINDS.index(kind))), set())
         script.add(counters_command(resolve_counters(section.counters, None)), set())
         script.add(SectionRules().start(section, ()), set())
-        for command in read_commands([FileRequest(f"{_LOGS}/{kind}", LOG_LIMIT)]):
+        for command in read_commands([FileRequest(f"{LOGS}/{kind}", LOG_LIMIT)]):
             script.add(command, set())
+    messages, console = carry_out(board_is, script)
+    refused = [message for message in messages if isinstance(message, Failed)]
+    assert not refused, (refused, console[-2000:])
+    runs: list[list[Message]] = [[]]
+    for message in messages:
+        # What is read after a section belongs to it.
+        if isinstance(message, SectionStarted):
+            runs.append([])
+        runs[-1].append(message)
+    return [
+        (_timed(run, len(section.counters)), _known(run, console))
+        for run, (_, section) in zip(runs[1:], sections, strict=True)
+    ]
+
+
+def carry_out(board_is: VirtualBoard, script: Script) -> tuple[list[Message], str]:
+    """Boot a board with the module in virtual time, and do what a script has.
+
+    Returns the answers, and what the console shows.
+    """
     last: set[int] = set()
     script.add(Finish(), last)
     files = (
@@ -160,18 +191,7 @@ def time_sections(name: str, sections: Sequence[tuple[str, Section]]) -> list[tu
         board.close()
     # The kernel's checks of its memory report with these words.
     assert not re.search(r"BUG|Oops|Unable to handle", console), console[-6000:]
-    refused = [message for message in messages if isinstance(message, Failed)]
-    assert not refused, (refused, console[-2000:])
-    runs: list[list[Message]] = [[]]
-    for message in messages:
-        # What is read after a section belongs to it.
-        if isinstance(message, SectionStarted):
-            runs.append([])
-        runs[-1].append(message)
-    return [
-        (_timed(run, len(section.counters)), _known(run, console))
-        for run, (_, section) in zip(runs[1:], sections, strict=True)
-    ]
+    return messages, console
 
 
 def _messages(client: Client, last: set[int]) -> list[Message]:
@@ -237,6 +257,7 @@ def _timed(messages: Sequence[Message], counters: int) -> Timed:
         has_moved=moved > 0,
         parts=np.concatenate(parts)[order],
         counts=np.concatenate(counts)[order] if counters else counts[0],
+        hook_counts=tuple(v for m in messages if isinstance(m, FloorCounts) for v in m.values),
         samples=[m for m in messages if isinstance(m, SectionPath) and m.sampled],
         notes=[m.text for m in messages if isinstance(m, Note)],
     )

@@ -15,23 +15,29 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NoReturn
 
+import msgspec
 import pytest
 from section_runs import CALLS
 
-from processes import descendants_of
+from processes import descendants_of, lives
 from user_sections import COUNTING, UPROBES, code_of, compiled
 from whylate.boards.local import LocalBoard
 from whylate.probe.client import Client
+from whylate.recording.workloads import Workload
+from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import Section as Plan
-from whylate.run.workloads.section import SectionRules, parse_place
+from whylate.run.workloads import rules
+from whylate.run.workloads.counters import counters_command, resolve_counters
+from whylate.run.workloads.off import off_workload
+from whylate.run.workloads.section import parse_place
 from whylate.wire.frame import Frame
-from whylate.wire.messages import CpuStarted, Message, Result
+from whylate.wire.messages import CpuStarted, Message, OffMethod, Result
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
 
@@ -41,14 +47,18 @@ NEXT_ID = {"prog_id": 11, "map_id": 12, "link_id": 31}
 #: fsopen, fsconfig, fsmount: the same numbers everywhere. FSCONFIG_CMD_CREATE.
 FSOPEN, FSCONFIG, FSMOUNT, CREATE = 430, 431, 432, 6
 RUN_NS = 100_000_000
-#: Of each stage.
-KILLS = 4
+#: Of each stage; of further kinds of runs.
+KILLS, FEWER_KILLS = 4, 2
 #: On a busy machine a short stage may be over before it is seen: so many kills at most.
 MOST = 12
 SEED = 20
 #: Maps of a section. That which measures the floor has as many more.
 MAPS = 5
 STAGES = ("start", "trial", "floor", "run", "end")
+#: Directories in tracefs that a probe makes have this name, and its process.
+INSTANCE = "whylate-"
+GUARDIAN = "wl-guardian"
+CPUS = tuple(sorted(os.sched_getaffinity(0)))
 Ids = set[tuple[str, int]]
 
 
@@ -106,26 +116,51 @@ def events(root: Path) -> dict[str, str | None]:
     return {name: file.read_text() if file.exists() else None for name, file in files.items()}
 
 
+def instances_of(root: Path, pids: Collection[int]) -> set[str]:
+    """Return the instances of tracing that these processes made."""
+    made = {f"{INSTANCE}{pid}" for pid in pids}
+    names = [path.name for path in (root / "instances").iterdir()]
+    return {name for name in names if name.split(".")[0] in made}
+
+
+def comm_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 # ---------------------------------------------------------------- a run
 
 
-def serve(section: str, pipe: int) -> NoReturn:
+def section_of(text: str) -> Plan:
+    return Plan(duration_ns=RUN_NS, spool=False, place=parse_place(text))
+
+
+def serve(plan: Workload, pipe: int) -> NoReturn:
     """Be the host of a run, and write to the pipe how far it is."""
 
     def receive(_: Frame, message: Message) -> None:
         if isinstance(message, CpuStarted) and message.cpu == 0:
             os.write(pipe, b"run %d\n" % message.end_ns)
+        elif isinstance(message, OffMethod):
+            # It ends with the call.
+            os.write(pipe, b"run %d\n" % sys.maxsize)
         elif isinstance(message, Result):
             os.write(pipe, b"over 0\n")
 
-    plan = Plan(duration_ns=RUN_NS, spool=False, place=parse_place(section))
     try:
         started = LocalBoard().start_probe(lambda _: None)
         with closing(started.stream) as stream:
             client = Client(stream, receive)
             client.hello()
             client.keepalive(started.keepalive_s)
-            client.call(SectionRules().start(plan, []))
+            if plan.counters:
+                client.call(counters_command(resolve_counters(plan.counters, None)))
+            for command in rules(plan).script(plan, CPUS):
+                client.call(command)
+            if not isinstance(plan, Plan):
+                os.write(pipe, b"over 0\n")
             while True:
                 client.pump(1)
     finally:
@@ -141,6 +176,9 @@ class Run:
     before: Ids
     began: float
     text: str = ""
+    killed: set[int] = field(default_factory=set)
+    #: Whether the guardian was not killed before the probe's death could reach it.
+    has_guardian: bool = False
 
     @property
     def stage(self) -> str:
@@ -166,12 +204,18 @@ class Run:
         """Wait until that stage, or a later one."""
         order = (*STAGES, "over")
         while order.index(self.stage) < order.index(stage):
-            assert time.monotonic() < self.began + 30, f"no {stage} within 30 s: {self.text}"
+            if time.monotonic() > self.began + 30:
+                self.kill(random.Random(0), spares_guardian=True)
+                pytest.fail(f"no {stage} within 30 s: {self.text}")
             time.sleep(0.001)
 
-    def kill(self, drawn: random.Random) -> str:
+    def kill(self, drawn: random.Random, *, spares_guardian: bool = False) -> str:
         """Kill host and probe in any order; returns the stage that they were in."""
         victims = [self.pid, *descendants_of(self.pid)]
+        self.killed = set(victims)
+        self.has_guardian = spares_guardian
+        if spares_guardian:
+            victims = [pid for pid in victims if comm_of(pid) != GUARDIAN]
         drawn.shuffle(victims)
         stage = self.stage
         for victim in victims:
@@ -183,19 +227,19 @@ class Run:
         return stage
 
 
-def start(section: str) -> Run:
+def start(plan: Workload) -> Run:
     before, (reader, writer) = all_ids(), os.pipe()
     began = time.monotonic()
     pid = os.fork()
     if not pid:
-        serve(section, writer)
+        serve(plan, writer)
     os.close(writer)
     return Run(pid, reader, before, began)
 
 
-def lengths(section: str) -> dict[str, float]:
+def lengths(plan: Workload) -> dict[str, float]:
     """Return how long each stage of a run takes, in seconds."""
-    run = start(section)
+    run = start(plan)
     times = {}
     for stage in (*STAGES, "over"):
         run.wait_for(stage)
@@ -216,36 +260,52 @@ def gone(before: Ids) -> Ids:
     return set()
 
 
+def processes_are_gone(run: Run, root: Path) -> None:
+    """Wait until no process of a run is there: with them go their descriptors."""
+    del root
+    until = time.monotonic() + 20
+    while any(map(lives, run.killed)):
+        assert time.monotonic() < until, "a process is left"
+        time.sleep(0.01)
+
+
 def kill_at_random_moments(
-    section: str, stages: Sequence[str], check: Callable[[], None]
+    plan: Workload,
+    stages: Sequence[str],
+    check: Callable[[Run, Path], None] = processes_are_gone,
+    kills: int = KILLS,
 ) -> Counter[str]:
-    """Kill at as many moments of each stage, and return how often each was hit."""
+    """Kill at as many moments of each stage, and return how often each was hit.
+
+    Every second guardian of a probe is spared. check: what else must be gone; of a run, with the
+    directory of tracefs.
+    """
     drawn = random.Random(SEED)
-    length_s = lengths(section)
+    length_s = lengths(plan)
     hits: Counter[str] = Counter()
     with tracefs() as root:
         before = events(root)
         for number in range(MOST * len(stages)):
             missed = [stage for stage in stages if stage not in hits]
-            again = number >= KILLS * len(stages)
+            again = number >= kills * len(stages)
             if again and not missed:
                 break
             aimed = missed[0] if again else stages[number % len(stages)]
-            run = start(section)
+            run = start(plan)
             run.wait_for(aimed)
             if not again:
                 time.sleep(drawn.uniform(0, length_s[aimed]))
-            hit = run.kill(drawn)
+            hit = run.kill(drawn, spares_guardian=bool(number % 2))
             sys.stdout.write(f"kill {number}, {time.monotonic() - run.began:.3f} s: {hit}\n")
             hits[hit] += 1
             assert gone(run.before) == set(), hit
+            check(run, root)
             assert events(root) == before, hit
-            check()
     return hits
 
 
 def test_kills_of_a_pair_of_tracepoints_leave_nothing() -> None:
-    hits = kill_at_random_moments(CALLS, STAGES, lambda: None)
+    hits = kill_at_random_moments(section_of(CALLS), STAGES)
     assert set(STAGES) <= set(hits), hits
 
 
@@ -259,7 +319,8 @@ def test_kills_of_a_section_of_user_code_leave_nothing(tmp_path: Path) -> None:
         process.stdout.readline()
         clean = code_of(process.pid, file)
 
-        def check() -> None:
+        def check(run: Run, root: Path) -> None:
+            processes_are_gone(run, root)
             until = time.monotonic() + 20
             while code_of(process.pid, file) != clean:
                 assert time.monotonic() < until, "a breakpoint is left"
@@ -268,7 +329,55 @@ def test_kills_of_a_section_of_user_code_leave_nothing(tmp_path: Path) -> None:
         # Its floor is not measured.
         stages = [stage for stage in STAGES if stage != "floor"]
         # The kernel leaves a breakpoint where the last descriptor is closed by who is killed.
-        hits = kill_at_random_moments(f"{file}:decode_frame", [*stages, "end", "end"], check)
+        plan = section_of(f"{file}:decode_frame")
+        hits = kill_at_random_moments(plan, [*stages, "end", "end"], check)
         process.communicate(b"\n")
     assert process.returncode == 0
+    assert set(stages) <= set(hits), hits
+
+
+def test_kills_of_a_section_with_counters_and_samples_leave_nothing() -> None:
+    """Its events of perf are the programs' and the maps', which are gone, or its processes'."""
+    plan = Plan(
+        duration_ns=RUN_NS,
+        spool=False,
+        place=parse_place(CALLS),
+        samples=True,
+        locks=True,
+        paths=True,
+        counters=[CounterPlan("page-faults"), CounterPlan("context-switches")],
+    )
+    # Its maps are too many to tell the trial from the floor.
+    stages = [stage for stage in STAGES if stage != "trial"]
+    hits = kill_at_random_moments(plan, stages, kills=FEWER_KILLS)
+    assert set(stages) <= set(hits), hits
+
+
+def test_kills_while_it_is_sampled_where_interrupts_are_disabled_leave_nothing() -> None:
+    plan = off_workload("irqs-off", 5 * RUN_NS, method="sampled")
+    points = [msgspec.structs.replace(point, cpus=CPUS) for point in plan.points]
+    plan = msgspec.structs.replace(plan, points=points, order=[0])
+    hits = kill_at_random_moments(plan, ("start", "run"), kills=2 * FEWER_KILLS)
+    assert {"start", "run"} <= set(hits), hits
+
+
+def test_kills_of_trace_events_leave_nothing_that_guardian_or_next_run_keeps() -> None:
+    """Instances of tracing have no owner in the kernel: without the guardian the next probe."""
+    plan = Plan(duration_ns=RUN_NS, spool=False, place=parse_place(CALLS, "tracefs"))
+
+    def check(run: Run, root: Path) -> None:
+        if not run.has_guardian and instances_of(root, run.killed):
+            following = start(plan)
+            following.wait_for("run")
+            following.kill(random.Random(0), spares_guardian=True)
+            check(following, root)
+            assert not instances_of(root, run.killed)
+        until = time.monotonic() + 20
+        while instances_of(root, run.killed):
+            assert time.monotonic() < until, "an instance of tracing is left"
+            time.sleep(0.01)
+        processes_are_gone(run, root)
+
+    stages = ("start", "run", "end")
+    hits = kill_at_random_moments(plan, stages, check, FEWER_KILLS)
     assert set(stages) <= set(hits), hits

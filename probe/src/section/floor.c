@@ -283,6 +283,10 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 	plan.cpu_limit = section->plan.cpu_limit;
 	plan.counts_of = section;
 	plan.config.counter_count = section->plan.config.counter_count;
+	/* The hooks at the empty function run as many instructions as the section's: nobody else
+	 * calls it, and whose call it is need not be looked at. */
+	if (plan.kind == SECTION_FUNCTION && !section->tracing && !section->plan.config.tgid)
+		plan.config.tgid = 0;
 	*floor = (struct section_floor){0};
 	if (reason)
 		return fail(text, EOPNOTSUPP, "%s", reason);

@@ -37,6 +37,17 @@ def counter_classes(counters: SectionCounters) -> str:
     return f"longer executions without a class by time, by counters: {', '.join(counts)}"
 
 
+def _without(counters: SectionCounters) -> str:
+    """Return the medians without what an empty section has, where it has any."""
+    hooks = counters.hooks or {}
+    parts = [
+        f"{plain(figures.name, 60)} {format_count(round(figures.median) - hooks[figures.name])}"
+        for figures in counters.counters
+        if hooks.get(figures.name)
+    ]
+    return f"; without it the medians are {', '.join(parts)}" if parts else ", not subtracted"
+
+
 def counter_notes(counters: SectionCounters) -> list[str]:
     """Say what counts are of."""
     if not counters.counters:
@@ -46,7 +57,9 @@ def counter_notes(counters: SectionCounters) -> list[str]:
         text += " What the hooks count themselves is in each count, and is not subtracted."
     else:
         parts = (f"{plain(name, 60)} {format_count(n)}" for name, n in counters.hooks.items())
-        text += f" An empty section has {', '.join(parts)}: it is in each count, not subtracted."
+        text += (
+            f" An empty section has {', '.join(parts)}: that is in each count{_without(counters)}."
+        )
     notes = [text]
     drawn = counters.counters[0].n
     if drawn < counters.own:

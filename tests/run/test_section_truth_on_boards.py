@@ -1,0 +1,116 @@
+"""Waits and instructions of executions, on boards whose module logs its own: see executions.c."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from section_rig import Known, Timed, time_sections
+
+from own_boards import own_boards
+from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.recording.workloads.section import KernelFunction, Section
+from whylate.wire.app_samples import PARTS
+from whylate.wire.constants import SectionHook
+
+pytestmark = pytest.mark.qemu
+
+MS = 1_000_000
+BOARDS = {"pc": SectionHook.FENTRY, "virt-arm64": SectionHook.KPROBE}
+#: Only there it is counted.
+COUNTS = "virt-arm64"
+#: A round of the loop of kind counted; what an instruction takes there; the steps of the clock.
+ROUND, INSTRUCTION_NS, STEP_NS = 2, 2, 16
+WAITS = Section(
+    duration_ns=200 * MS, place=KernelFunction("srcu_notifier_call_chain"), comm="waits", one_in=1
+)
+COUNTED = Section(
+    duration_ns=100 * MS,
+    place=KernelFunction("executions_counted"),
+    comm="counted",
+    one_in=1,
+    counters=[CounterPlan("instructions")],
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def boards() -> Iterator[None]:
+    with own_boards(*BOARDS):
+        yield
+
+
+@cache
+def runs_on(board: str) -> list[tuple[Timed, Known]]:
+    """Return what came of the kinds waits and, where it is counted, counted."""
+    sections = [("waits", WAITS), ("counted", COUNTED)]
+    return time_sections(board, sections if board == COUNTS else sections[:1])
+
+
+def waits_on(board: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return rows of kind waits: what was logged of each, what was seen, whether it was within.
+
+    Both ns, shape (n,). In an execution that waits nothing else is long. What was seen is with the
+    interrupts, which are no part of a wait.
+    """
+    timed, known = runs_on(board)[0]
+    assert timed.closes
+    assert timed.started.hook == BOARDS[board]
+    at = np.searchsorted(known.begin_ns, timed.begin_ns)
+    assert (known.begin_ns[at] < timed.begin_ns + timed.duration_ns).all()
+    lock_ns, interrupted_ns = (
+        timed.parts[:, PARTS.index(name)] for name in ("lock_ns", "interrupted_ns")
+    )
+    is_within = known.wait_begin_ns[at] >= known.begin_ns[at]
+    assert (lock_ns[is_within] > 0).all()
+    seen_ns = np.where(is_within, lock_ns + interrupted_ns, lock_ns)
+    return known.wait_end_ns[at] - known.wait_begin_ns[at], seen_ns, is_within
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_a_wait_for_a_lock_is_as_long_as_its_own_log(board: str) -> None:
+    logged_ns, seen_ns, is_within = waits_on(board)
+    logged_ns, seen_ns = logged_ns[is_within], seen_ns[is_within]
+    assert logged_ns.size >= 40
+    apart = np.abs(seen_ns / logged_ns - 1)
+    sys.stdout.write(
+        f"{board}: {logged_ns.size} waits of {logged_ns.min():,} to {logged_ns.max():,} ns, apart: "
+        f"median {np.median(apart):.2%}, most {apart.max():.2%}; their sums: "
+        f"{abs(1 - seen_ns.sum() / logged_ns.sum()):.2%}\n"
+    )
+    # By the length that the holder was told: a quarter of the longest, to all of it.
+    assert logged_ns.max() > 3 * logged_ns.min()
+    assert (apart <= 0.05).mean() >= 0.95
+    assert seen_ns.sum() == pytest.approx(logged_ns.sum(), rel=0.05)
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_waits_of_the_same_thread_for_the_same_lock_outside_are_not_counted(board: str) -> None:
+    logged_ns, seen_ns, is_within = waits_on(board)
+    assert (~is_within).sum() >= 40
+    # They are as long as the others, but for what hooks take.
+    assert np.median(logged_ns[~is_within]) > 0.7 * np.median(logged_ns[is_within])
+    assert not seen_ns[~is_within].any()
+
+
+def test_a_loop_has_its_instructions_and_those_of_an_empty_section() -> None:
+    timed, known = runs_on(COUNTS)[1]
+    assert timed.closes
+    assert timed.started.hook == SectionHook.KPROBE
+    assert timed.pid.size >= 90
+    # The function is called within the execution that is logged.
+    rounds = known.rounds[np.searchsorted(known.begin_ns, timed.begin_ns) - 1]
+    assert np.unique(rounds).size == 10
+    (hooks,) = timed.hook_counts
+    own = timed.counts[:, 0] - hooks
+    apart = own - ROUND * rounds
+    sys.stdout.write(
+        f"{COUNTS}: {own.size} loops of {ROUND * rounds.min()} to {ROUND * rounds.max()} "
+        f"instructions, apart {apart.min()} to {apart.max()} after {hooks} of the hooks\n"
+    )
+    assert (apart == 0).mean() >= 0.99
+    beyond_ns = timed.duration_ns - INSTRUCTION_NS * ROUND * rounds
+    assert (np.abs(beyond_ns - np.median(beyond_ns)) <= STEP_NS).mean() >= 0.99
