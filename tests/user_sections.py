@@ -27,6 +27,7 @@ from whylate.wire.messages import (
     Result,
     Section,
     SectionArm,
+    SectionFloor,
     SectionResult,
     SectionStarted,
     Stop,
@@ -84,6 +85,8 @@ class Timed:
     #: enum execution_flag, of each.
     flags: list[int] = field(default_factory=list)
     arms: list[SectionArm] = field(default_factory=list)
+    #: Before the run, and after it.
+    floors: list[SectionFloor] = field(default_factory=list)
     pids: set[int] = field(default_factory=set)
     done: bool = False
 
@@ -98,6 +101,8 @@ class Timed:
                 self.duration_ns += decoded.rows.latency_ns.tolist()
                 self.flags += decoded.flags.tolist()
                 self.pids |= set(decoded.threads.pid.tolist())
+            case SectionFloor():
+                self.floors.append(message)
             case SectionArm():
                 self.arms.append(message)
             case SectionResult():

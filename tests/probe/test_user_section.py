@@ -273,6 +273,26 @@ def test_two_places_of_a_file_are_a_pair(program: Path) -> None:
     assert nested.counts == (60, 20, 40, 0)
 
 
+@pytest.mark.parametrize("place", ["deep", "deep..decode_frame", "whylate:frame"])
+def test_an_empty_section_of_user_code_is_timed_with_hooks_and_without(
+    program: Path, place: str
+) -> None:
+    timed = time_section(command(f"{program}:{place}"), output(program, "20"))
+    before, after = timed.floors
+    assert not before.error
+    assert not after.error
+    assert before.executions == 4_000
+    # A call has both hooks, and what is between them is part of what they add.
+    assert 0 < before.floor_ns < before.with_ns - before.without_ns
+    assert before.floor_ns < min(timed.duration_ns)
+
+
+def test_from_a_probe_to_its_next_time_no_section_is_empty(program: Path) -> None:
+    text = f"{program}:whylate:frame_begin..{program}:whylate:frame_begin"
+    timed = time_section(command(text), output(program, "2"))
+    assert all(floor.error for floor in timed.floors)
+
+
 def test_a_function_of_a_library_by_its_name(tmp_path: Path) -> None:
     text = """
     #include <stdlib.h>

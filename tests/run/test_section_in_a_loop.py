@@ -29,6 +29,7 @@ from whylate.wire.messages import (
     File,
     Hello,
     Message,
+    Note,
     Pause,
     Phase,
     SectionResult,
@@ -51,7 +52,7 @@ class Loop:
     there were hooks before it was known how often it begins; None: it was refused. started_s: from
     the command to the first CPU that is timed. run_s: so long it was timed. over_s: from the
     command to the end, with what is measured after the run. calls: how often it was called, by its
-    own log.
+    own log. notes: what the probe noticed.
     """
 
     calls_per_s: float | None
@@ -65,6 +66,7 @@ class Loop:
     run_s: float
     over_s: float
     calls: int
+    notes: str
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +128,7 @@ def loop_of(
         run_s=(ends[0].end_ns - ends[0].start_ns) / 1e9 if ends else 0,
         over_s=over_s - began_s,
         calls=later_rows[-1][-1] - (before if is_begun else 0),
+        notes=" ".join(m.text for m in messages if isinstance(m, Note)),
     )
 
 
@@ -141,6 +144,7 @@ def test_a_function_in_a_loop_is_refused_or_thinned_within_a_second_and_the_boar
     assert loop.tried_s is not None
     assert loop.tried_s <= 1
     assert loop.one_in > 1
+    assert "before the run its hooks take" in loop.notes
     check_goes_on(loop)
 
 
@@ -162,6 +166,7 @@ def check_goes_on(loop: Loop) -> None:
     assert account is not None
     parts = account.returned + account.in_flight + account.left + account.too_deep
     assert account.entries == parts + account.no_room
+    assert "in the run its hooks take" in loop.notes
     # It began as often as hooks let it.
     assert 100_000 * RUN_S < account.entries <= loop.calls
     # And what the board was asked after it is answered.

@@ -7,6 +7,10 @@
  *
  * Tracepoints: both programs are attached to the same one, the beginning first. The end runs right
  * after it, so that nothing lies between but the hooks themselves.
+ *
+ * User code: the probe's own file has an empty function, whose first instructions do nothing. The
+ * kernel does such an instruction itself, or runs a copy of it, as it does with those of a section:
+ * what takes longer there is not in the floor.
  */
 #include "floor.h"
 
@@ -40,16 +44,37 @@
 #endif
 #define TRACEPOINT "raw_syscalls:sys_enter"
 #define OWN_FILE   "/proc/self/exe"
-#define CALLS	   2000u
-#define ROWS	   4096u
+#if defined(__x86_64__) || defined(__aarch64__)
+#define HAS_EMPTY_CODE true
+__asm__(".pushsection .text\n\t.balign 64\n"
+	".globl section_empty_begin\n\t.type section_empty_begin, %function\n"
+	"section_empty_begin:\n\tnop\n"
+	".globl section_empty_end\n"
+	"section_empty_end:\n\tnop\n\tret\n"
+	"\t.size section_empty_begin, . - section_empty_begin\n\t.popsection");
+void section_empty_begin(void);
+void section_empty_end(void);
+#else
+#define HAS_EMPTY_CODE false
+static void section_empty_begin(void)
+{
+}
+
+static void section_empty_end(void)
+{
+}
+#endif
+#define CALLS 2000u
+#define ROWS  4096u
 /* linux/bpf.h: BPF_TRACE_FENTRY */
 #define ATTACH_ENTRY 24
 
 /* What calls the empty section. */
 struct caller {
-	int program;   /* -1: none; a system call does */
-	long number;   /* of that */
-	bool is_empty; /* it does nothing else */
+	int program;	    /* -1: none; a system call does, */
+	long number;	    /* of that number, */
+	void (*code)(void); /* or this is called; NULL: not */
+	bool is_empty;	    /* it does nothing else */
 };
 
 /* open_caller - load a program whose test runs call the empty function */
@@ -59,7 +84,12 @@ static int open_caller(const struct section *section, struct caller *caller, cha
 	struct bpf_load_as as = {BPF_PROG_TYPE_TRACING, ATTACH_ENTRY, 0};
 	int error;
 
-	*caller = (struct caller){-1, SYS_getppid, false};
+	*caller = (struct caller){-1, SYS_getppid, NULL, false};
+	if (section->plan.kind == SECTION_USER) {
+		caller->code = section_empty_begin;
+		caller->is_empty = true;
+		return 0;
+	}
 	if (section->plan.kind != SECTION_FUNCTION)
 		return 0;
 	caller->is_empty = true;
@@ -80,6 +110,10 @@ static int call(const struct caller *caller)
 {
 	union bpf_attr arguments;
 
+	if (caller->code) {
+		caller->code();
+		return 0;
+	}
 	if (caller->program < 0) {
 		syscall(caller->number);
 		return 0;
@@ -256,9 +290,14 @@ static const char *has_no_empty(const struct section *section)
 	const struct section_plan *plan = &section->plan;
 	bool is_pair = plan->kind == SECTION_FUNCTION && *plan->end;
 
+	if (plan->kind == SECTION_USER && !HAS_EMPTY_CODE)
+		return "the probe has no empty code for this processor";
+	/* From a USDT probe to its next time. */
+	if (plan->kind == SECTION_USER &&
+	    (*plan->end ? !strcmp(plan->begin, plan->end) : strchr(plan->begin, ':') != NULL))
+		return "from a place to its next time nothing is empty";
 	if (plan->kind == SECTION_USER)
-		return "an empty section of user code takes as long as the kernel takes for the "
-		       "instruction at each hook, which differs";
+		return NULL;
 	if (section->tracing && (is_pair || plan->kind == SECTION_TRACEPOINTS))
 		return is_pair ? "the kernel calls no two empty functions without BPF"
 			       : "a tracepoint has one trace event, and not two";
@@ -271,11 +310,48 @@ static const char *has_no_empty(const struct section *section)
 	return NULL;
 }
 
+/* own_place - write where in its file code of the probe is */
+static int own_place(uint64_t address, char *text, size_t room)
+{
+	struct user_code code = {.fd = -1};
+	char reason[FAILURE_TEXT];
+	struct elf elf = {.fd = -1};
+	uint64_t offset = 0;
+	int error = user_code_open_file(&code, OWN_FILE, 0, reason);
+
+	if (!error)
+		error = elf_open(&elf, code.fd, reason);
+	if (!error && !elf_offset(&elf, address, true, &offset))
+		error = ENOENT;
+	elf_close(&elf);
+	user_code_close(&code);
+	snprintf(text, room, "0x%" PRIx64, offset);
+	return error;
+}
+
+/* plan_own_code - let an empty section be of the probe's own file; is_pair: between two places of
+ * it. Returns 0, or an errno with the text */
+static int plan_own_code(struct section_plan *plan, char places[2][24], bool is_pair, char *text)
+{
+	int error = own_place((uintptr_t)section_empty_begin, places[0], sizeof(places[0]));
+
+	if (!error && is_pair)
+		error = own_place((uintptr_t)section_empty_end, places[1], sizeof(places[1]));
+	if (error)
+		return fail(text, error, "the probe's own file: %s", strerror(error));
+	plan->config.tgid = 0; /* whose root directory the file would be in */
+	plan->file = OWN_FILE;
+	plan->begin = places[0];
+	plan->end = is_pair ? places[1] : "";
+	return 0;
+}
+
 int floor_measure(const struct section *section, bool by_turns, struct section_floor *floor,
 		  char *text)
 {
 	struct section_plan plan = empty_plan(section->plan.kind, section_hook_kind(section));
 	const char *reason = has_no_empty(section);
+	char places[2][24];
 	bool works = false;
 
 	if (section->plan.kind == SECTION_FUNCTION && *section->plan.end)
@@ -290,26 +366,13 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 	*floor = (struct section_floor){0};
 	if (reason)
 		return fail(text, EOPNOTSUPP, "%s", reason);
+	if (plan.kind == SECTION_USER) {
+		int error = plan_own_code(&plan, places, *section->plan.end, text);
+
+		if (error)
+			return error;
+	}
 	return measure_plan(&plan, by_turns, &works, floor, text);
-}
-
-/* own_entry - write where in its file the probe begins: code that is not called again */
-static int own_entry(char *text, size_t room)
-{
-	struct user_code code = {.fd = -1};
-	char reason[FAILURE_TEXT];
-	struct elf elf = {.fd = -1};
-	uint64_t offset = 0;
-	int error = user_code_open_file(&code, OWN_FILE, 0, reason);
-
-	if (!error)
-		error = elf_open(&elf, code.fd, reason);
-	if (!error && !elf_offset(&elf, getauxval(AT_ENTRY) & ~UINT64_C(3), true, &offset))
-		error = ENOENT;
-	elf_close(&elf);
-	user_code_close(&code);
-	snprintf(text, room, "0x%" PRIx64, offset);
-	return error;
 }
 
 /* try_to_open - open a section, and close it; returns 0, or an errno with the text */
@@ -328,7 +391,8 @@ static int try_user_code(char *text)
 {
 	struct section_plan plan = empty_plan(SECTION_USER, HOOK_UPROBE);
 	char place[24];
-	int error = own_entry(place, sizeof(place));
+	/* Code that is not called again. */
+	int error = own_place(getauxval(AT_ENTRY) & ~UINT64_C(3), place, sizeof(place));
 
 	if (error)
 		return fail(text, error, "the probe's own file: %s", strerror(error));

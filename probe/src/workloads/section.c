@@ -61,6 +61,10 @@
  * or what was measured where that is more. */
 #define UNSEEN_NS (500 * NS_PER_MS)
 #define HOOKS_NS  250u
+/* It is noted where hooks take so much of a CPU's time, in percent: of a whole run, and before it.
+ */
+#define SHARE_NOTED 10u
+#define SHARE_FIRST 50u
 
 /* About so many executions that are not longer have a call path, all CPUs together, and more where
  * that would be fewer than one of CONTROL_ONE_IN_MOST. */
@@ -106,9 +110,11 @@ struct section_workload {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t shipped_ns;
-	uint64_t paths_ns; /* when call paths were read */
-	uint64_t allowed;  /* executions of a CPU that may begin between two looks */
-	bool is_over;	   /* executions begin no more */
+	uint64_t paths_ns;   /* when call paths were read */
+	uint64_t tried_most; /* executions on one CPU, while it was tried how often they begin */
+	uint64_t hooks_ns;   /* what hooks take at least of each execution; 0: not known */
+	uint64_t allowed;    /* executions of a CPU that may begin between two looks */
+	bool is_over;	     /* executions begin no more */
 	bool ending;
 	bool is_behind; /* more is traced than was read in one call */
 };
@@ -329,6 +335,17 @@ static void wait_gathering(struct section *section, uint64_t until_ns)
 	}
 }
 
+/* most_entries - how many executions began on the CPU where most did */
+static uint64_t most_entries(const struct section *section)
+{
+	uint64_t most = 0;
+
+	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
+		if (section_cpu_at(section, i)->entries > most)
+			most = section_cpu_at(section, i)->entries;
+	return most;
+}
+
 /*
  * try_rate - count executions for a while, and choose how many are kept; returns 0, or an errno
  * with the text
@@ -340,7 +357,7 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 {
 	struct section *section = &workload->section;
 	struct section_account account;
-	uint64_t began_ns, per_s, longer_ns, most = 0;
+	uint64_t began_ns, per_s, longer_ns, most;
 	uint32_t one_in = asked->one_in ? asked->one_in : 1;
 	bool is_within;
 	int error;
@@ -367,9 +384,8 @@ static int try_rate(struct section_workload *workload, const struct wire_section
 	while (!section_gather(section))
 		continue;
 	section_account(section, &account);
-	for (uint16_t i = 0; i < section->plan.cpu_limit; i++)
-		if (section_cpu_at(section, i)->entries > most)
-			most = section_cpu_at(section, i)->entries;
+	most = most_entries(section);
+	workload->tried_most = most;
 	started->tried = account.entries;
 	per_s = account.entries * NS_PER_S / started->tried_ns;
 	if (!is_within || most * NS_PER_S / started->tried_ns > MOST_PER_S)
@@ -452,6 +468,8 @@ static void send_floor(struct section_workload *workload, bool after)
 	uint64_t adds_ns = floor.with_ns > floor.without_ns ? floor.with_ns - floor.without_ns : 0;
 	uint64_t hooks_ns = adds_ns > floor.floor_ns ? adds_ns : floor.floor_ns;
 
+	workload->hooks_ns =
+	    !after || hooks_ns < workload->hooks_ns ? hooks_ns : workload->hooks_ns;
 	workload->allowed = UNSEEN_NS / (hooks_ns > HOOKS_NS ? hooks_ns : HOOKS_NS);
 	SEND(workload->sender, section_floor, SECTION_FLOOR, .after = after,
 	     .executions = floor.executions, .floor_ns = floor.floor_ns, .with_ns = floor.with_ns,
@@ -463,6 +481,23 @@ static void send_floor(struct section_workload *workload, bool after)
 		     .values = wire_list_of_u64(room, floor.counts,
 						workload->section.plan.config.counter_count));
 	}
+}
+
+/* note_share - say how much of a CPU's time hooks take, where it is so many percent; entries: that
+ * began there in that time */
+static void note_share(struct section_workload *workload, const char *when, uint64_t entries,
+		       uint64_t time_ns, uint64_t percent)
+{
+	uint64_t share = time_ns ? 100 * entries * workload->hooks_ns / time_ns : 0;
+
+	if (share < percent)
+		return;
+	send_note(workload->sender, "section",
+		  "%s its hooks take %" PRIu64 " %% of a CPU's time: %" PRIu64
+		  " executions a second, and %" PRIu64 " ns or more of each. What runs the "
+		  "section is that much slower: use one that runs less often, or --comm NAME",
+		  when, share < 100 ? share : 100, entries * NS_PER_S / time_ns,
+		  workload->hooks_ns);
 }
 
 static int start(struct workload *workload, const union wire_command *command)
@@ -492,6 +527,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	section_windows_start(&state->windows, workload->context.flight,
 			      started.tried * NS_PER_S / started.tried_ns / started.one_in);
 	send_floor(state, false);
+	note_share(state, "before the run", state->tried_most, started.tried_ns, SHARE_FIRST);
 	section_allow(&state->section, state->allowed);
 	error = section_attach(&state->section, workload->text);
 	if (!error)
@@ -561,6 +597,8 @@ static void end(struct section_workload *workload)
 {
 	thread_schedule(SCHED_OTHER, 0);
 	send_floor(workload, true);
+	note_share(workload, "in the run", most_entries(&workload->section),
+		   workload->end_ns - workload->start_ns, SHARE_NOTED);
 	for (uint16_t i = 0; i < workload->section.plan.cpu_limit; i++)
 		ship_block(workload, i);
 	sender_unspool(workload->sender);

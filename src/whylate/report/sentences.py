@@ -136,6 +136,8 @@ def _floor(section: SectionFigures) -> str:
     if before.why:
         return f"; how long an empty section takes is not known: {plain(before.why, 300)}"
     text = f", by which an empty section takes {format_ns(before.floor_ns)}"
+    if section.hook == "uprobe":
+        text += " at instructions that do nothing, and others as long or longer"
     if after is not None and not after.why:
         text += f" (after the run {format_ns(after.floor_ns)})"
     text += ": that is in every duration"
