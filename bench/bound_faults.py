@@ -6,7 +6,8 @@ Each set of faults is measured on the virtual board pc in virtual time, 4 s with
 250 µs and 4 s with one of 2 ms, and bounded by the first, and by both. Then its worst is searched
 for: all its faults act every 10.003 ms without jitter, so that they come in each phase between two
 activations, 1 µs apart; of two faults the distance is searched as well. What is in DIRECTORY
-already is not measured again. Prints the table of docs/benchmarks.md. It takes about 15 s a run.
+already is not measured again. Prints a table: docs/benchmarks.md has its figures. It takes about
+15 s a run.
 """
 
 from __future__ import annotations

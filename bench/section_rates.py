@@ -10,7 +10,7 @@ sampled  2,000,000 a second, of which whylate chooses how many have one, so that
          before it; for a third of the time
 
 A row of the table has the calls that the program made, the accounting, and the rows. Exits with 1
-where the accounting does not close, a call was not timed, or a row was lost. Needs root.
+where the accounting does not close, a call of `kept` was not timed, or a row was lost. Needs root.
 """
 
 from __future__ import annotations

@@ -74,8 +74,14 @@ def test_a_section_that_was_measured_longer_than_in_any_window_counts_with_the_o
     longest = sections(*[(300, "f", 10)] * 20, (0, "", 200))
     assert longest.worst({OFF: 301}) == {OFF: 301, PREEMPT: 200}
     assert longest.worst({PREEMPT: 201}) == {OFF: 300, PREEMPT: 201}
-    # No longer than seen: nothing new.
-    assert longest.worst({OFF: 300, PREEMPT: 200}) == {OFF: 300, PREEMPT: 10}
+    assert longest.worst({PREEMPT: 200}) == {OFF: 300, PREEMPT: 10}
+
+
+def test_after_a_measured_section_of_which_the_code_is_not_known_anything_may_follow() -> None:
+    """It may be of the code that was followed by more, and was seen with less."""
+    longest = sections(*[(30, "f", 80)] * 20, *[(100, "g", 0)] * 20)
+    assert longest.worst({}) == {OFF: 30, PREEMPT: 80}
+    assert longest.worst({OFF: 90}) == {OFF: 90, PREEMPT: 80}
 
 
 def test_it_is_no_less_than_the_section_of_any_activation() -> None:

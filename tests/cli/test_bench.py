@@ -65,6 +65,7 @@ REFUSED = [
     (["flush", "--cpus", "0"], "name two"),
     (["flush", "--free"], "a CPU each"),
     (["clock", "--add-rate", "10"], "--add-rate has no effect without --between-cpus"),
+    (["clock", "--between-cpus", "--add-rate", "nan"], "takes a number of millionths"),
     (["clock", "--add-offset", "1us"], "--add-offset has no effect without --between-cpus"),
     (["clock", "--between-cpus", "--add-offset", "soon"], "write it like 1us or -200ns"),
     (["clock", "--between-cpus", "--add-offset", "-2s"], "--add-offset must lie between"),

@@ -87,7 +87,9 @@ def test_a_run_outside_of_the_experiment_is_not_read(tmp_path: Path, run: str) -
         read_made(tmp_path / "a")
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"what": 1}', b"\xff", b"{" * 70_000])
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b'{"what": 1}', b"\xff", b"{" * 70_000, b'{"x": ' + b"[" * 20_000]
+)
 def test_a_damaged_result_is_an_error_in_one_line(tmp_path: Path, content: bytes) -> None:
     (tmp_path / RESULT).write_bytes(content)
     with pytest.raises(RecordingError, match="is no result of an experiment"):

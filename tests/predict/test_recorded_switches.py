@@ -65,7 +65,7 @@ def test_the_verb_reads_a_recording(tmp_path: Path) -> None:
     made = recording(tmp_path / "r", {1: lines("tasks-7")})
     done = CliRunner().invoke(whylate, ["predict", "asid", str(made.directory), "--ids", "6"])
     assert done.exit_code == 0, done.output
-    assert "7 tasks, 1 turns" in done.output
+    assert "7 tasks, 1 turn" in done.output
     assert "counted" in done.output
     arguments = ["predict", "asid", str(made.directory), "--json"]
     document = json.loads(CliRunner().invoke(whylate, arguments).stdout)

@@ -160,7 +160,7 @@ def test_several_experiments_are_one_table_by_board(tmp_path: Path) -> None:
     assert [row[2] for row in rows] == ["cold", "prefetch", "prefetch"]
     assert rows[0][3].startswith("+2 µs [")
     # Cold caches bring what warm caches prevent.
-    assert rows[0][5].startswith("−")
+    assert rows[0][5].startswith("by warm caches ")
     assert rows[2][5] == "–"
     assert rows[1][5] != "–"
     for shown_text in (text, page):

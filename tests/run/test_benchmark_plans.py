@@ -158,6 +158,10 @@ def test_events_by_the_names_that_perf_has(name: str, code: tuple[int, int, int]
         ("l1d-stall:k", "Cortex-A55 r1p0", 0xE9),
         ("l1i-stall", "11th Gen Intel(R) Core(TM) i7-1165G7 @ 2.80GHz", 0x0480),
         ("l1d-stall", "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", 0x0C000CA3),
+        ("l1i-stall", "Intel(R) Core(TM) i7-1065G7 CPU @ 1.30GHz", 0x0480),
+        ("l1i-stall", "Intel(R) Core(TM) i5-3320M CPU @ 2.60GHz", 0x0480),
+        ("l1i-stall", "Intel(R) Core(TM) i9-10900K CPU @ 3.70GHz", 0x0480),
+        ("l1i-stall", "Intel(R) Xeon(R) CPU E5-2680 v2 @ 2.80GHz", 0x0480),
         ("icache_64b.iftag_stall", "Genuine Intel(R) CPU 0000 @ 2.10GHz", 0x0483),
     ],
 )
@@ -176,7 +180,11 @@ def test_events_that_only_some_cpus_have_by_their_model(name: str, model: str, c
     ("name", "side", "cache"),
     [("l1i-stall", "frontend", "L1-icache"), ("L1D-STALL:u", "backend", "L1-dcache")],
 )
-@pytest.mark.parametrize("model", ["Cortex-A72 r0p3", "Cortex-A76 r4p1", "AMD EPYC", None])
+@pytest.mark.parametrize(
+    "model",
+    ["Cortex-A72 r0p3", "Cortex-A76 r4p1", "AMD EPYC", "Intel(R) N100",
+     "Intel(R) Xeon(R) Processor", "12th Gen Intel(R) Core(TM) i7-1260P", "Intel(R) Core(TM) i5-2500K CPU @ 3.30GHz", None],
+)  # fmt: skip
 def test_where_a_cpu_has_no_event_of_its_own_for_a_stall_others_are_named(
     name: str, side: str, cache: str, model: str | None
 ) -> None:

@@ -104,8 +104,11 @@ def test_the_threads_of_a_section_get_a_priority() -> None:
     # By its other name it is switched as well.
     recorded_so = msgspec.structs.replace(of, settings=[Setting("priority:player/1", "50")])
     assert knobs(recorded_so, "priority:player/1=60")[1] == {"priority:player/1": "60"}
+    assert knobs(recorded_so, "priority=60")[1] == {"priority": "60"}
     with pytest.raises(RequestError, match="made with it off"):
         asked(recorded_so, "priority:player/1=50")
+    with pytest.raises(RequestError, match="'priority:player/1' and 'priority' both set"):
+        apply_knobs(plan.request, {"priority:player/1": "50", "priority": "60"})
 
 
 @pytest.mark.parametrize("what", ["priority=0", "priority=100", "priority=high", "priority:=5",

@@ -11,6 +11,7 @@ from section_examples import lock, recorded
 from whylate.report.section_counters import counter_classes
 from whylate.report.sections import class_rows, longer_notes
 from whylate.summary.model import LongerFigures, Summary
+from whylate.wire.messages import Note
 
 
 def longer_of(summary: Summary) -> LongerFigures:
@@ -50,15 +51,16 @@ def test_without_counters_of_the_data_side_what_waits_for_it_is_unexplained(tmp_
     ]  # fmt: skip
     assert longer.classes[0].share == pytest.approx(18 / 24)
     assert longer_notes(longer)[1] == (
-        "Executions that wait for code and those that wait for data cannot be distinguished: there "
-        "is no counter of stalls of the data side."
+        "Executions that wait for data are unexplained: stalls of the data side are not counted."
     )
 
 
 def test_without_counters_code_and_data_cannot_be_distinguished(tmp_path: Path) -> None:
     longer = longer_of(summary_of(tmp_path / "r", ()))
     assert [(each.name, each.share) for each in longer.classes] == [("unexplained", 1)]
-    assert longer_notes(longer)[1].endswith("cannot be distinguished: no event was counted.")
+    assert longer_notes(longer)[1].endswith(
+        "cannot be distinguished: neither cycles, nor instructions, nor stalls were counted."
+    )
 
 
 MUTEX_AT = lock("mutex_lock", "vfs_write", "ksys_write", address=9, count=90, total_ns=90_000)
@@ -84,6 +86,12 @@ def test_waits_name_the_lock_and_where_where_most_must_be_its_own(
     assert (waits is None) == (others_ns > 8_000)
     if waits is not None:
         assert waits.share == pytest.approx(1 - others_ns / 16_000)
+
+
+def test_where_waits_were_overwritten_no_lock_is_named(tmp_path: Path) -> None:
+    note = Note(code="locks", text="7 waits for locks were overwritten before they were read")
+    longer = longer_of(recorded(tmp_path / "r", MUTEX_AT, note).summary)
+    assert [row.name for row in class_rows(longer)][2] == "waiting for a lock"
 
 
 def test_waits_of_unknown_callers_name_no_lock(tmp_path: Path) -> None:

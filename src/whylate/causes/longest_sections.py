@@ -59,15 +59,17 @@ class LongestSections:
     def worst(self, sampled_ns: Mapping[Cause, int]) -> dict[Cause, int]:
         """Return the parts of the longest section, ns.
 
-        sampled_ns: the longest sections as a whole, where they were measured. One that is longer
-        than any seen here has no name here, and both count with the longest.
+        sampled_ns: the longest sections as a whole, where they were measured. They have no name
+        here: interrupts disabled count with the longest of what may follow, and a longer section
+        with preemption disabled than any seen here with the longest of both.
         """
         off_ns = sampled_ns.get(Cause.INTERRUPTS_DISABLED, 0)
         after_ns = sampled_ns.get(Cause.PREEMPTION_DISABLED, 0)
-        if off_ns > self._all.off_ns or after_ns > self._all.after_ns:
-            parts = max(off_ns, self._all.off_ns), max(after_ns, self._all.after_ns)
+        if after_ns > self._all.after_ns:
+            parts = max(off_ns, self._all.off_ns), after_ns
         else:
-            parts = max([(0, self._all.after_ns), *self._combined()], key=sum)
+            sampled = [(off_ns, self._all.after_ns)] if off_ns else []
+            parts = max([(0, self._all.after_ns), *sampled, *self._combined()], key=sum)
         causes = Cause.INTERRUPTS_DISABLED, Cause.PREEMPTION_DISABLED
         return {cause: ns for cause, ns in zip(causes, parts, strict=True) if ns}
 

@@ -59,7 +59,7 @@ def read_made(directory: Path) -> MadeExperiment | None:
     try:
         made = msgspec.json.decode(read_bounded(path, _MOST_BYTES), type=MadeExperiment)
         inside = (directory / made.run).resolve().is_relative_to(directory.resolve())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, msgspec.DecodeError, RecursionError) as error:
         raise RecordingError(f"{path} is no result of an experiment: {error}") from None
     if not made.run or not inside:
         raise RecordingError(f"{path} names a run that is not below {directory}")

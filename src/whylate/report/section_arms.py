@@ -8,6 +8,7 @@ from whylate.compare.made_experiments import MadeExperiment
 from whylate.compare.overlay import OverlayRun
 from whylate.compare.words import names_text
 from whylate.quantities import format_count, format_percent, format_short_ns
+from whylate.recording.sections import Treatment
 from whylate.summary.arms import ArmFigures, Bounded, ExperimentFigures
 from whylate.summary.model import Summary
 from whylate.text import plain
@@ -23,9 +24,9 @@ _ABOUT = {
         "instruction cache itself."
     ),
     "cold": (
-        "Reading so much leaves neither code nor data of the section in the caches of its CPU, "
-        "and few of its translations in the TLB: which of them was missed cannot be distinguished "
-        "by this."
+        "Reading so much leaves neither code nor data of the section in the second-level cache of "
+        "its CPU, and few of its translations in the TLB: which of them was missed cannot be "
+        "distinguished by this."
     ),
     "flush": (
         "Reading took: that of the code, which was read before as well, after such flushes, one in "
@@ -35,12 +36,13 @@ _ABOUT = {
     "code": (
         "Reading took: calling 256 functions that were called before as well, after such walks, "
         "one in five, that no execution follows. Other code leaves the section's neither in the "
-        "caches nor in the TLB for instructions; caches that hold both lose its data, too."
+        "first two levels of caches nor in the TLB for instructions; the second level loses its "
+        "data, too. Walks take longer than their placebo."
     ),
     "tlb": (
         "Reading took: touching 256 pages that were touched before as well, after such walks, one "
         "in five, that no execution follows. As many lines are read in both arms: they differ by "
-        "translations, and the tables that these come from."
+        "translations, and the tables that these come from. Walks take longer than their placebo."
     ),
 }
 #: What is walked over: treated, and the placebo.
@@ -148,14 +150,14 @@ def run_notes(runs: Sequence[OverlayRun]) -> list[str]:
     if boards:
         notes.append(
             f"Code and data cannot be distinguished on {names_text(list(dict.fromkeys(boards)))}: "
-            "cold empties the caches of both."
+            "cold empties the second-level cache, which holds both."
         )
     if any(run.experiment is not None for run in runs):
         notes.append(
             "Excess: what executions longer than twice the placebo's median take beyond the mean "
             "of the others, each; the preventable share of it goes away with the treatment, "
-            "on that board and in that run. A share below 0 comes with the treatment: warm caches "
-            "prevent it. Percentiles are of the placebo."
+            "on that board and in that run. Of other treatments than prefetch it is the share of "
+            "the treated arm's excess that warm caches prevent. Percentiles are of the placebo."
         )
     if any(run.made is not None for run in runs):
         notes.append(
@@ -173,8 +175,23 @@ def _changes(experiment: ExperimentFigures) -> tuple[str, str, str]:
     return (
         _change(median) if median is not None else "–",
         _change(excess) if excess is not None else "–",
-        share_text(share) if share is not None else "–",
+        _preventable(experiment.treatment, share) if share is not None else "–",
     )
+
+
+def _preventable(treatment: Treatment, share: Bounded) -> str:
+    """Return what a treatment prevents, or what warm caches prevent where it empties them.
+
+    share: 1 - treated / placebo. The latter is 1 - placebo / treated, which falls as that rises.
+    """
+    if treatment == "prefetch":
+        return share_text(share)
+    ends = [None if end is None or end >= 1 else end / (end - 1)
+            for end in (share.value, share.high, share.low)]  # fmt: skip
+    value, low, high = ends
+    if value is None:
+        return "–"
+    return f"by warm caches {share_text(Bounded(value, low, high))}"
 
 
 def _made_changes(made: MadeExperiment) -> tuple[str, str, str]:

@@ -82,7 +82,9 @@ def longer_notes(longer: LongerFigures) -> list[str]:
 
 def _undivided(lacks: list[str]) -> str:
     """Say what keeps time of its own code from being divided into that of code and of data."""
-    what = "no event was counted"
+    if lacks == [SIDES_TAKE["data stalls"]]:
+        return f"Executions that wait for data are unexplained: {lacks[0]} are not counted."
+    what = "neither cycles, nor instructions, nor stalls were counted"
     if len(lacks) < len(SIDES_TAKE):
         what = f"there is no counter of {' and of '.join(lacks)}"
     return (

@@ -75,7 +75,9 @@ def estimate_offset(begin_ns: Int64s, peer_ns: Int64s, end_ns: Int64s) -> ClockO
         offset = (low + high) / 2 if slope is None else slope[0]
         if len(time) > 1:
             low_rate, high_rate = bounds[1]
-    rate = None if slope is None else float(np.clip(slope[1], low_rate, high_rate))
+    rate = None
+    if slope is not None and bounds is not None:
+        rate = float(np.clip(slope[1], low_rate, high_rate))
     return ClockOffset(
         offset_ns=float(np.clip(offset, low, high)),
         low_ns=float(low),

@@ -70,7 +70,9 @@ def section_figures(
         split = _split(report, executions, TIMES * median_ns, manifest.plan.seed)
         by_time = _by_time(split, manifest)
         own_code = classify_own_code(executions.counters, split.longer, split.others, by_time)
-        longer = _longer(report, split, own_code)
+        # Groups lack waits that were overwritten.
+        has_waits = all(problem.code != "locks" for problem in manifest.problems)
+        longer = _longer(report, split, own_code, has_waits=has_waits)
         if executions.counters:
             counted = _count(split, executions, by_time, own_code)
             counters = section_counters(report, executions, counted)
@@ -177,12 +179,14 @@ def _count(
     )
 
 
-def _longer(report: SectionReport, split: _Split, own_code: CountedCode) -> LongerFigures:
-    """Return why executions took longer."""
+def _longer(
+    report: SectionReport, split: _Split, own_code: CountedCode, *, has_waits: bool
+) -> LongerFigures:
+    """Return why executions took longer. has_waits: the groups of waits have all of them."""
     longer, others, count, above_ns = split.longer, split.others, split.count, split.above_ns
     names = [_CLASSES[name][0] for name in split.columns]
     classes = classify(*split.times(), names, split.seed, own_code.divided())
-    waits = main_lock(lock_figures(report.locks), _waited_ns(split))
+    waits = main_lock(lock_figures(report.locks), _waited_ns(split)) if has_waits else None
     mean_ns = float(others.duration_ns.mean()) if others.duration_ns.size else 0.0
     return LongerFigures(
         above_ns=above_ns,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -103,5 +104,7 @@ def _compare_cpus(
     if given:
         raise RequestError(f"--between-cpus has no use for --{given[0]}")
     kept = {name: value for name, value in asked.items() if name not in (*refused, "via")}
+    if add_rate is not None and not math.isfinite(add_rate):
+        raise RequestError("--add-rate takes a number of millionths")
     drift_ppb = None if add_rate is None else round(1e3 * add_rate)
     run_benchmark(OffsetsTable, {**kept, "shift_ns": add_offset, "drift_ppb": drift_ppb}, options)

@@ -21,7 +21,8 @@ _MOST_ROWS = 15
 _EQUATION = "L = sum of the pieces that come once + sum over what comes again of N(L) C"
 _ASSUMPTIONS = (
     "C: longest execution. N(t): most arrivals in any time t of a window; longer times are cut "
-    "into such. It holds if no piece is ever longer, nor comes more often, than was seen; a "
+    "into such. It holds if no piece is ever longer, nor comes more often, than was seen; if after "
+    "code that enables interrupts no more follows than 20 activations or more showed; and if a "
     "section of lower priority, with interrupts disabled and then preemption, and a thread of "
     "higher priority come once in a latency."
 )

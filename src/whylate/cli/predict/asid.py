@@ -15,6 +15,7 @@ from whylate.cli.predict.options import open_benchmark, print_answer
 from whylate.cli.print_json import json_option
 from whylate.cli.trace_files import open_trace
 from whylate.quantities import format_count, format_percent
+from whylate.recording.workloads.point_names import count_text
 from whylate.stats.id_policies import MOST_IDS, POLICIES
 from whylate.text import is_number, plain
 
@@ -70,7 +71,7 @@ def command(file: str, ids: tuple[int, ...], policies: tuple[str, ...], as_json:
 
 def _lines_of_points(points: Sequence[AddressIds]) -> Iterator[Table | Text]:
     for point in points:
-        yield Text(f"{plain(point.trace, 120)}, {point.turns} turns", "bold")
+        yield Text(f"{plain(point.trace, 120)}, {count_text(point.turns, 'turn')}", "bold")
         yield from _lines(point)
 
 

@@ -27,7 +27,9 @@ def refuse_for_several(given: Mapping[str, object]) -> None:
     """Raise click.UsageError for the first option that was given and is for one recording."""
     for option, value in given.items():
         if value:
-            raise click.UsageError(f"{option} is for one recording: name one DIR")
+            raise click.UsageError(
+                f"{option} is for one recording: name one DIR, and of an experiment one of its runs"
+            )
 
 
 def show_overlay(directories: Sequence[Path], page: Path | None, *, as_json: bool) -> int:

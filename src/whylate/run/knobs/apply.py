@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from whylate.lab.description import LabError
-from whylate.recording.plan import THREADS, RunPlan
+from whylate.recording.plan import THREADS, RunPlan, Setting
 from whylate.run.errors import RequestError
 from whylate.run.knobs.commands import CommandKnob, CommandSetting
 from whylate.run.knobs.files import (
@@ -84,7 +84,7 @@ def apply_knobs(
             raise RequestError(f"knob {shorten(name)}: a value of more than {limit} characters")
         if not value or not value.isprintable():
             raise RequestError(f"knob {shorten(name)}: invalid value {shorten(value)}")
-        setting = file_setting(name, value)
+        setting = file_setting(name, value) or setting_of_workload(applied.plan, name, value)
         if setting is None:
             applied = _apply(applied, name, value)
         else:
@@ -149,13 +149,15 @@ def _image(applied: Applied, value: str) -> Applied:
     return replace(applied, image=value)
 
 
+def setting_of_workload(plan: RunPlan, name: str, value: str) -> Setting | None:
+    """Return the setting of the board that a knob of the run's workload is; None: it is none."""
+    return rules(plan.workload).setting(plan.workload, name, value)
+
+
 def _workload_knob(applied: Applied, name: str, value: str) -> Applied:
     """Apply a knob that only some workloads have."""
     workload = applied.plan.workload
     knob = rules(workload).knobs.get(name)
-    setting = rules(workload).setting(workload, name, value)
-    if setting is not None:
-        return applied.with_plan(settings=[*applied.plan.settings, setting])
     if knob is None:
         raise RequestError(f"knob {name}: the workload {workload.kind} has no such setting")
     return applied.with_plan(workload=knob(workload, value))

@@ -59,6 +59,7 @@ _ACCESSES = {
 #: and STALL_BACKEND_LD_CACHE of the A55, ICACHE_16B.IFDATA_STALL (ICACHE.IFETCH_STALL,
 #: ICACHE_DATA.STALLS) and CYCLE_ACTIVITY.STALLS_L1D_MISS of Ivy Bridge to Sapphire Rapids; of the
 #: A9 by its manual.
+_INTEL_CORES = "Intel's cores from Ivy Bridge to Sapphire Rapids"
 _CPU_EVENTS = {
     "Cortex-A9": {"icache-stall": 0x60, "dispatch-stall": 0x66, "renamed-instructions": 0x68,
                   "dcache-stall": 0x61, "l1i-stall": 0x60, "l1d-stall": 0x61},
@@ -66,8 +67,8 @@ _CPU_EVENTS = {
                    "l1i-stall": 0xE1, "l1d-stall": 0xE7},
     "Cortex-A55": {"l1i-stall": 0xE1, "l1d-stall": 0xE9},
     "Cortex-A72": {"icache-refill": 0x01, "icache-access": 0x14},
-    "Intel": {"icache_16b.ifdata_stall": 0x0480, "icache_64b.iftag_stall": 0x0483,
-              "l1i-stall": 0x0480, "l1d-stall": 0x0C000CA3},
+    "Intel": {"icache_16b.ifdata_stall": 0x0480, "icache_64b.iftag_stall": 0x0483},
+    _INTEL_CORES: {"l1i-stall": 0x0480, "l1d-stall": 0x0C000CA3},
 }  # fmt: skip
 #: What to count where a CPU has no event for a name that is not its own.
 _INSTEAD = {
@@ -207,8 +208,29 @@ def _cpus_with(name: str) -> list[str]:
     return [cpu for cpu, events in _CPU_EVENTS.items() if name.lower() in events]
 
 
+#: "Core(TM) i7-1165G7" and "i5-8250U", with their generation: of four digits the first, or the
+#: first two before a G. "Xeon(R) Gold 6130": the second digit. "Xeon(R) CPU E3-1230 v5".
+_CORE = re.compile(r"Core\(TM\) i[3579]-(?:(1[01])\d\d(?=G)|(\d)\d{3}(?!\d|G)|(1[01])\d{3}(?!\d))")
+_XEON = re.compile(
+    r"Xeon\(R\) (?:Platinum|Gold|Silver|Bronze) [3-9][1-4]\d\d|E[357]-\d{4}\w? v[2-6]"
+)
+
+
+def _is_intel_core(model: str) -> bool:
+    """Whether the name is of a core from Ivy Bridge to Sapphire Rapids.
+
+    Cores from generation 3 to 11, for later ones are of two kinds; and Xeons of those years.
+    """
+    core = _CORE.search(model)
+    if core is None:
+        return _XEON.search(model) is not None
+    return 3 <= int(next(digits for digits in core.groups() if digits)) <= 11
+
+
 def _is_model(cpu: str, model: str) -> bool:
     """Whether all cores of a board are such CPUs: a raw code differs on others."""
+    if cpu == _INTEL_CORES:
+        return re.search(r"\bIntel\b", model) is not None and _is_intel_core(model)
     if cpu == "Intel":
         # "11th Gen Intel(R) Core(TM) i7-1165G7"; Atoms have other events.
         return re.search(r"\bIntel\b", model) is not None and not re.search(

@@ -15,6 +15,7 @@ from whylate.lab.faults.catalogue import fault as injected_fault
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.run.errors import RequestError
+from whylate.run.knobs.apply import setting_of_workload
 from whylate.run.knobs.files import file_setting, idle_states, same_file
 from whylate.run.loads import load_text
 from whylate.run.workloads import activation_rules
@@ -115,7 +116,7 @@ def plan_experiment(
     both = _as_recorded(plan, activations)
     on = {**both, **switch.on}
     off = {key: value for key, value in switch.off.items() if value is not None}
-    off = {**_without(both, switch.off), **off}
+    off = {**_without(both, switch.off, plan), **off}
     study = StudyPlan(
         boards=[board],
         variants=[Variant(ON, on), Variant(OFF, off), Variant(PLACEBO, on)],
@@ -159,9 +160,14 @@ def _as_recorded(plan: RunPlan, activations: ActivationWorkload) -> dict[str, st
     return knobs
 
 
-def _without(knobs: Mapping[str, str], switched: Mapping[str, str | None]) -> dict[str, str]:
+def _without(
+    knobs: Mapping[str, str], switched: Mapping[str, str | None], plan: RunPlan
+) -> dict[str, str]:
     """Leave out the knobs that are switched, also those of the same file by another name."""
-    settings = [file_setting(name, value or "") for name, value in switched.items()]
+    settings = [
+        file_setting(name, value or "") or setting_of_workload(plan, name, value or "")
+        for name, value in switched.items()
+    ]
     files = [setting.path for setting in settings if setting is not None]
     return {
         name: value
