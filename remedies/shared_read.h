@@ -6,11 +6,15 @@
  * who ask at the same time can share a read: a leader reads the device and publishes the value, and
  * the others wait for it.
  *
- *     form                  may wait  the value was sampled
- *     shared_read_direct()  no        by the caller itself: it shares nothing
- *     shared_read_nowait()  no        by the caller itself; it publishes where nobody reads just
- * now shared_read_strict()  yes       never before the call shared_read_relaxed() yes       before
- * the call by at most the sample's age: see Staleness
+ *     shared_read_direct() does not wait: the caller reads by itself, and shares nothing.
+ *
+ *     shared_read_nowait() does not wait: the caller reads by itself, and publishes the value where
+ *     nobody else reads.
+ *
+ *     shared_read_strict() may wait: the value was never sampled before the call.
+ *
+ *     shared_read_relaxed() may wait: the value was sampled before the call by at most the sample's
+ *     age (see Staleness).
  *
  * Contract
  * - Callers. direct and nowait: anybody, anywhere, NMI and signal handlers included. strict and
@@ -31,10 +35,10 @@
  * - Memory order. strict orders all that the caller did before the call before the sample. What a
  *   leader did before its read is not published: this is no lock.
  * - Width. Values have 64 bits. With bits < 64 the device's counter is extended: it has to be read
- *   at least once in half its period. Define SHARED_READ_32 where there are no 64-bit atomics:
- *   values then have 32 bits and wrap, and `bits` must be 32. Nothing compares values, so that a
- *   wrap confuses nobody. The sequence wraps too: a caller that slept for 2^31 reads reads once
- *   more than it needs.
+ *   at least once in half its period, by another form than direct, which publishes nothing. Define
+ * SHARED_READ_32 where there are no 64-bit atomics: values then have 32 bits and wrap, and `bits`
+ * must be 32. Nothing compares values, so that a wrap confuses nobody. The sequence wraps too: a
+ * caller that slept for 2^31 reads reads once more than it needs.
  * - `read` is called by several CPUs at once (by those who lost patience, and by direct), and what
  *   it reads must not be satisfied before what precedes it: readl() and a volatile load on x86 are
  *   so ordered after a fence. direct and nowait order what `read` itself orders.
@@ -85,8 +89,9 @@ typedef int64_t shared_difference;
 /* Reads without sharing, at most, after callers lost patience again and again: it is tried again
  * then, which costs a few times the patience. */
 #define SHARED_READ_REST 2047u
-/* It is again where fewer reads than that were shared in between: far fewer than between two ticks
- * of a timer, whose handler may just delay a leader by more than the patience. */
+/* Losing patience counts as "again" where fewer reads than that were shared in between: far fewer
+ * than between two ticks of a timer, whose handler may just delay a leader by more than the
+ * patience. */
 #define SHARED_READ_AGAIN 64u
 /* Calls that calibration times at once: more are interrupted more often. */
 #define SHARED_READ_BATCH 16u
@@ -177,6 +182,18 @@ static inline int shared_read_rests_(struct shared_read *shared)
 	return rest != 0;
 }
 
+/* shared_read_alone_ - read by oneself where nothing is shared; a counter that is extended needs
+ * the last value, which is published where nobody else reads */
+static inline shared_value shared_read_alone_(struct shared_read *shared)
+{
+	uint32_t sequence = REMEDY_LOAD(&shared->sequence, relaxed);
+
+	if (shared->bits < 8 * sizeof(shared_value) && sequence % 2 == 0 &&
+	    REMEDY_CAS(&shared->sequence, &sequence, sequence + 1, relaxed))
+		return shared_read_lead_(shared, sequence);
+	return shared_read_direct(shared);
+}
+
 /*
  * shared_read_wait_ - return a value that was published at `need` or later, or an own one
  *
@@ -213,9 +230,11 @@ static inline shared_value shared_read_strict(struct shared_read *shared)
 {
 	uint32_t sequence;
 
-	if (!shared->patience || shared_read_rests_(shared))
-		return shared_read_direct(shared);
+	if (!shared->patience)
+		return shared_read_alone_(shared);
 	REMEDY_FENCE(SHARED_READ_ENTRY);
+	if (shared_read_rests_(shared))
+		return shared_read_alone_(shared);
 	sequence = REMEDY_LOAD(&shared->sequence, relaxed);
 	return shared_read_wait_(shared, sequence, (sequence + 3) & ~1u);
 }
@@ -227,7 +246,7 @@ static inline shared_value shared_read_relaxed(struct shared_read *shared)
 	uint32_t sequence;
 
 	if (!shared->patience || shared_read_rests_(shared))
-		return shared_read_direct(shared);
+		return shared_read_alone_(shared);
 	sequence = REMEDY_LOAD(&shared->sequence, relaxed);
 	return shared_read_wait_(shared, sequence, (sequence + 2) & ~1u);
 }
@@ -238,8 +257,9 @@ static inline shared_value shared_read_nowait(struct shared_read *shared)
 {
 	uint32_t sequence = REMEDY_LOAD(&shared->sequence, relaxed);
 
-	if (shared->patience && sequence % 2 == 0 &&
-	    REMEDY_CAS(&shared->sequence, &sequence, sequence + 1, relaxed))
+	if (!shared->patience)
+		return shared_read_alone_(shared);
+	if (sequence % 2 == 0 && REMEDY_CAS(&shared->sequence, &sequence, sequence + 1, relaxed))
 		return shared_read_lead_(shared, sequence);
 	return shared_read_direct(shared);
 }

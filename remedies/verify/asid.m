@@ -7,7 +7,7 @@
 -- its own, at any moment (speculation) or never, and a new generation looks at one CPU a step, while
 -- others switch. Any address space is the one whose translation is taken away.
 --
--- remedies/verify/murphi.py changes the constants. Weaker machines, which must fail: PLAIN_STORE (the
+-- remedies/verify/rumur.py changes the constants. Weaker machines, which must fail: PLAIN_STORE (the
 -- active id is stored without compare and exchange), NO_PARK (with SHARED), NO_RESERVE, NO_FLUSH, UNMAP_LATE
 -- (the identifier is looked up before the translation is taken away).
 

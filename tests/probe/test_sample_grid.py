@@ -30,8 +30,16 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_c("cc", "grid_driver", ["sampled/grid.c"], tmp_path_factory.mktemp("grid"), [])
 
 
-def play(count: int, held_ns: Callable[[random.Random], int], idle_part: float = 0.0) -> Played:
-    """Play so many interrupts, each held up for a time; some while the idle thread has the CPU."""
+def play(
+    count: int,
+    held_ns: Callable[[random.Random], int],
+    idle_part: float = 0.0,
+    slower_first_ns: int = 0,
+) -> Played:
+    """Play so many interrupts, each held up for a time; some while the idle thread has the CPU.
+
+    slower_first_ns: by so much those are later by which the grid is found.
+    """
     source = random.Random(7)
     due_ns = 10**12 + 12_345
     lines: list[str] = []
@@ -39,6 +47,7 @@ def play(count: int, held_ns: Callable[[random.Random], int], idle_part: float =
     times: list[int] = []
     while len(due) < count:
         came_ns = due_ns + held_ns(source) * (len(due) > FIRST)
+        came_ns += slower_first_ns * (len(due) < FIRST)
         came_ns += source.randrange(EARLIEST_NS, LATEST_NS)
         if source.random() < idle_part:
             # It has no sample. The idle thread goes on for a moment.
@@ -71,6 +80,15 @@ def late_by(driver: Path, played: Played) -> list[tuple[int, int]]:
 
 def test_samples_in_time_are_in_time(driver: Path) -> None:
     for _, seems in late_by(driver, play(2_000, lambda _: 0)):
+        assert seems <= LATEST_NS
+
+
+@pytest.mark.parametrize("idle_part", [0.0, 0.5])
+def test_none_is_a_period_late_where_the_grid_was_found_while_all_was_slower(
+    driver: Path, idle_part: float
+) -> None:
+    played = play(2_000, lambda _: 0, idle_part, slower_first_ns=4_000)
+    for _, seems in late_by(driver, played):
         assert seems <= LATEST_NS
 
 

@@ -183,7 +183,8 @@ def test_events_that_only_some_cpus_have_by_their_model(name: str, model: str, c
 @pytest.mark.parametrize(
     "model",
     ["Cortex-A72 r0p3", "Cortex-A76 r4p1", "AMD EPYC", "Intel(R) N100",
-     "Intel(R) Xeon(R) Processor", "12th Gen Intel(R) Core(TM) i7-1260P", "Intel(R) Core(TM) i5-2500K CPU @ 3.30GHz", None],
+     "Intel(R) Xeon(R) Processor", "12th Gen Intel(R) Core(TM) i7-1260P",
+     "Intel(R) Core(TM) i5-2500K CPU @ 3.30GHz", None],
 )  # fmt: skip
 def test_where_a_cpu_has_no_event_of_its_own_for_a_stall_others_are_named(
     name: str, side: str, cache: str, model: str | None

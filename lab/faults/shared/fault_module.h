@@ -181,7 +181,7 @@ static inline int fault_run(void (*act)(void))
 	    (div64_u64(begin_ns, period_ns) + 1) * period_ns + (u64)phase_us * NSEC_PER_USEC;
 
 	while (fault_wait(grid_ns + fault_random(jitter_ns))) {
-		if (!seconds || ktime_get_ns() - begin_ns < seconds * NSEC_PER_SEC)
+		if (!seconds || ktime_get_ns() - begin_ns < (u64)seconds * NSEC_PER_SEC)
 			act();
 		/* What came due meanwhile is left out: a backlog would be no period. */
 		do

@@ -198,6 +198,10 @@ static int set(struct state *state, const char *path, const char *value, char *t
 	/* A thread by its number is the log's alone. */
 	if (is_thread(path))
 		return fail(text, EINVAL, "%s: name threads by priority:NAME", path);
+	if (state->priorities.count && threads_need(path))
+		return fail(text, EPERM,
+			    "%s: threads have a real-time priority by now: set it before these",
+			    path);
 	return settings_apply(&state->settings, path, value, text);
 }
 

@@ -19,6 +19,7 @@
 #define GROUP	   "priority:"
 #define ONE	   "thread:"
 #define RT_RUNTIME "/proc/sys/kernel/sched_rt_runtime_us"
+#define RT_PERIOD  "/proc/sys/kernel/sched_rt_period_us"
 #define HIGHEST	   99
 /* linux/sched.h */
 #define POLICY_DEADLINE 6u
@@ -31,7 +32,8 @@ struct attributes {
 	uint64_t flags;
 	int32_t nice;
 	uint32_t priority;
-	uint64_t of_deadline[3];
+	uint64_t runtime; /* since 6.12 the time slice of SCHED_OTHER and SCHED_BATCH too */
+	uint64_t of_deadline[2];
 };
 
 _Static_assert(sizeof(struct attributes) == 48, "it is the kernel's");
@@ -75,34 +77,31 @@ bool is_thread(const char *path)
 	return parse_thread(path, &tid, &start);
 }
 
-/* start_of - return when a thread began, in clock ticks since boot; 0: it has ended */
-static uint64_t start_of(pid_t tid)
+/* read_start - read when a thread began, in clock ticks since boot; false: it has ended */
+static bool read_start(pid_t tid, uint64_t *start)
 {
 	char path[48], text[1024];
 	const char *fields;
-	uint64_t start = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
 	if (small_file_read(AT_FDCWD, path, text, sizeof(text)))
-		return 0;
+		return false;
 	/* Its name may have parentheses and spaces. Field 22: proc(5). */
 	fields = strrchr(text, ')');
-	if (!fields || sscanf(fields + 1,
-			      " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-			      "%*s %*s %*s %" SCNu64,
-			      &start) != 1)
-		return 0;
-	return start;
+	return fields && sscanf(fields + 1,
+				" %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+				"%*s %*s %*s %" SCNu64,
+				start) == 1;
 }
 
 /* find_thread - parse the path of a thread that lives; returns 0 or an errno */
 static int find_thread(const char *path, pid_t *tid)
 {
-	uint64_t start;
+	uint64_t start, now;
 
 	if (!parse_thread(path, tid, &start))
 		return EINVAL;
-	return start_of(*tid) == start ? 0 : ESRCH;
+	return read_start(*tid, &now) && now == start ? 0 : ESRCH;
 }
 
 int thread_read(const char *path, char *value)
@@ -115,16 +114,18 @@ int thread_read(const char *path, char *value)
 		return error;
 	if (syscall(SYS_sched_getattr, tid, &now, sizeof(now), 0))
 		return errno;
-	snprintf(value, THREAD_ROOM, "%" PRIu32 " %" PRId32 " %" PRIu32 " %" PRIu64, now.policy,
-		 now.nice, now.priority, now.flags);
+	snprintf(value, THREAD_ROOM, "%" PRIu32 " %" PRId32 " %" PRIu32 " %" PRIu64 " %" PRIu64,
+		 now.policy, now.nice, now.priority, now.flags,
+		 now.policy == SCHED_OTHER || now.policy == SCHED_BATCH ? now.runtime : 0);
 	return 0;
 }
 
 static bool parse_value(const char *value, struct attributes *wanted)
 {
 	*wanted = (struct attributes){.size = sizeof(*wanted)};
-	return sscanf(value, "%" SCNu32 " %" SCNd32 " %" SCNu32 " %" SCNu64, &wanted->policy,
-		      &wanted->nice, &wanted->priority, &wanted->flags) == 4;
+	return sscanf(value, "%" SCNu32 " %" SCNd32 " %" SCNu32 " %" SCNu64 " %" SCNu64,
+		      &wanted->policy, &wanted->nice, &wanted->priority, &wanted->flags,
+		      &wanted->runtime) == 5;
 }
 
 int thread_write(const char *path, const char *value)
@@ -143,10 +144,10 @@ int thread_write(const char *path, const char *value)
 /* add_thread - add a thread to a list; returns 0 or an errno */
 static int add_thread(struct threads *threads, pid_t tid)
 {
-	uint64_t start = start_of(tid);
+	uint64_t start;
 	void *larger;
 
-	if (!start)
+	if (!read_start(tid, &start))
 		return 0;
 	larger = realloc(threads->paths, (threads->count + 1) * sizeof(*threads->paths));
 	if (!larger)
@@ -211,22 +212,37 @@ int threads_value(const char *priority, char *value)
 
 	if (end == priority || *end || number < 1 || number > HIGHEST)
 		return EINVAL;
-	snprintf(value, THREAD_ROOM, "%d 0 %ld %u", SCHED_FIFO, number, RESET_ON_FORK);
+	snprintf(value, THREAD_ROOM, "%d 0 %ld %u 0", SCHED_FIFO, number, RESET_ON_FORK);
 	return 0;
+}
+
+/* is_throttled - whether the kernel leaves other threads a part of the time beside real-time ones
+ */
+static bool is_throttled(void)
+{
+	char runtime[32], period[32];
+
+	if (!small_file_line(AT_FDCWD, RT_RUNTIME, runtime, sizeof(runtime)) ||
+	    !small_file_line(AT_FDCWD, RT_PERIOD, period, sizeof(period)))
+		return true;
+	return *runtime != '-' && strtoul(runtime, NULL, 10) < strtoul(period, NULL, 10);
 }
 
 const char *threads_refuse(const char *now, const char *value)
 {
-	char runtime[32];
 	struct attributes has, wanted;
 
 	if (!parse_value(now, &has) || !parse_value(value, &wanted))
 		return "how it is scheduled is not known";
 	if (has.policy == POLICY_DEADLINE || has.priority >= wanted.priority)
-		return "it has no lower priority now";
-	if (small_file_line(AT_FDCWD, RT_RUNTIME, runtime, sizeof(runtime)) &&
-	    !strcmp(runtime, "-1"))
-		return "a loop in it would never end, since " RT_RUNTIME
-		       " is -1: set the knob rt-runtime to 950000";
+		return "it already has this priority or a higher one";
+	if (!is_throttled())
+		return "a loop in it would take its CPU for good, since " RT_RUNTIME
+		       " is -1, or all of " RT_PERIOD ": set the knob rt-runtime to 950000";
 	return NULL;
+}
+
+bool threads_need(const char *path)
+{
+	return !strcmp(path, RT_RUNTIME) || !strcmp(path, RT_PERIOD);
 }

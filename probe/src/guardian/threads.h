@@ -4,7 +4,7 @@
  *
  * A user names "priority:NAME". The log has each of the threads as "thread:TID:START", when it
  * began in clock ticks since boot, so that another thread of that number is left alone; its value
- * is "POLICY NICE PRIORITY FLAGS" as of sched_getattr(2).
+ * is "POLICY NICE PRIORITY FLAGS RUNTIME" as of sched_getattr(2).
  */
 #ifndef WHYLATE_GUARDIAN_THREADS_H
 #define WHYLATE_GUARDIAN_THREADS_H
@@ -48,5 +48,9 @@ bool thread_lasts(const char *path);
 /* threads_refuse - return why a thread that is scheduled so must not get that value; NULL: it may
  */
 const char *threads_refuse(const char *now, const char *value);
+
+/* threads_need - whether a setting is one that threads with a priority are bound by: for how long
+ * real-time threads may run */
+bool threads_need(const char *path);
 
 #endif

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <stdlib.h>
 
+#include "numbers.h"
 #include "perf_rings.h"
 
 /* The part of a period in which most samples come. */
 #define NEAR_PART 8u
-
-static int compare(const void *first, const void *second)
-{
-	uint64_t a = *(const uint64_t *)first, b = *(const uint64_t *)second;
-
-	return (a > b) - (a < b);
-}
 
 bool grid_find(struct grid *grid, uint64_t *times_ns, size_t count)
 {
@@ -20,7 +14,7 @@ bool grid_find(struct grid *grid, uint64_t *times_ns, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		times_ns[i] %= period_ns;
-	qsort(times_ns, count, sizeof(*times_ns), compare);
+	qsort(times_ns, count, sizeof(*times_ns), compare_u64);
 	/* From which of them on lie most within a part of a period, round its end. */
 	for (size_t i = 0; i < count; i++) {
 		size_t within = 0;
@@ -55,8 +49,9 @@ static uint64_t point_behind(const struct grid *grid, uint64_t time_ns)
 uint64_t grid_due(const struct grid *grid, uint64_t now_ns)
 {
 	uint64_t margin_ns = grid->period_ns / NEAR_PART;
-	/* The last point before now, or one that it came a little early for. */
-	uint64_t last_ns = point_behind(grid, now_ns + margin_ns / NEAR_PART) - grid->period_ns;
+	/* The last point before now, or one that it came early for: those by which the grid was
+	 * found may all have been a part later than this one. */
+	uint64_t last_ns = point_behind(grid, now_ns + margin_ns) - grid->period_ns;
 	uint64_t due_ns;
 
 	if (!grid->before_ns)

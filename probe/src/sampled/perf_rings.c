@@ -25,7 +25,6 @@
 /* perf_event.h since 4.3 and 4.8 */
 #define SWITCH_CPU_WIDE 15u
 #define SWITCH_OUT	(1u << 13)
-#define OF_KERNEL	1u
 #define OF_USER		2u
 #define CALLERS_MARKS	UINT64_C(0xfffffffffffff000) /* PERF_CONTEXT_: above all addresses */
 
@@ -214,6 +213,13 @@ static void take_record(struct perf_rings *rings, struct perf_ring *ring, struct
 	if (header->type == PERF_RECORD_LOST && count >= 2) {
 		cpu->lost += words[1];
 		grid->before_ns = 0;
+	} else if (header->type == PERF_RECORD_THROTTLE || header->type == PERF_RECORD_UNTHROTTLE) {
+		/* The kernel starts the timer again, with what was left of a period: another grid.
+		 */
+		grid->is_known = false;
+		grid->count = 0;
+		grid->before_ns = 0;
+		cpu->lost++;
 	} else if (header->type == SWITCH_CPU_WIDE && count >= SWITCH_WORDS) {
 		uint32_t other = (uint32_t)(words[AT_OTHER] >> 32);
 
@@ -237,7 +243,7 @@ static void take_record(struct perf_rings *rings, struct perf_ring *ring, struct
 		}
 		grid->first_ns[grid->count++] = sample.time_ns;
 		if (grid->count == GRID_SAMPLES) {
-			/* Half of them are replaced where they are of no grid. */
+			/* Others are gathered where these are of no grid. */
 			grid_find(grid, grid->first_ns, grid->count);
 			grid->count = 0;
 			grid->before_ns = sample.time_ns;

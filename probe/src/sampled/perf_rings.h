@@ -2,7 +2,7 @@
 /*
  * Samples without BPF: the records of the perf events themselves, one ring for each CPU.
  *
- * For when a sample was due follows from the ones before. The kernel moves the event's timer on by
+ * When a sample was due follows from those before it. The kernel moves the event's timer on by
  * whole periods from its last expiry, to the first point that lies ahead: so all its points are of
  * one grid, for as long as the event is enabled, and each interrupt was due at the first point
  * behind the former one. Where in the period the grid lies is where most samples come, of which the

@@ -2,21 +2,13 @@
 #include "armer.h"
 
 #include "clock.h"
+#include "numbers.h"
 #include "thread.h"
 #include "wire/bins.h"
 
 /* Of so many times one is followed by no execution of an arm, and it is looked at what it did. */
 #define CHECKED_ONE_IN 5u
 #define NOTHING_ARMED  0u
-
-/* next_number - the next of a sequence of random numbers (xorshift64, Marsaglia 2003) */
-static uint64_t next_number(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
 
 /* check - read, and again after an arm: whether that is driven out of the caches of this CPU,
  * where it surely was; is_counted: with how long that takes */
@@ -40,7 +32,7 @@ static void *arm_often(void *argument)
 	__u64 *armed = &armer->cpu->armed;
 
 	while (!__atomic_load_n(&armer->is_over, __ATOMIC_RELAXED)) {
-		uint64_t number = next_number(&armer->seed);
+		uint64_t number = draw_u64(&armer->seed);
 		bool is_treated = number >> 63;
 
 		clock_sleep_until(clock_ns() + armer->least_ns +

@@ -292,8 +292,9 @@ static int find_hook(struct section *section, char *text)
 			return 0;
 		length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "%s%s: %s",
 					   length ? "; " : "", (*hook)->name, reason);
+		/* The rest of the hooks is tried, and not said why it does not work. */
 		if (length >= sizeof(reasons))
-			break;
+			length = sizeof(reasons) - 1;
 	}
 	return fail(text, error, "no hook can be set there: %s",
 		    reasons[0] ? reasons : "this kind of section has no such hook");

@@ -16,8 +16,7 @@
 #define MOST_NS	 (15 * UINT64_C(1000000))
 /* Functions that a check calls: 16 KiB, which all caches of instructions hold. */
 #define CHECKED_CALLS 256u
-/* Pages that are touched: more than the second-level TLBs of these processors translate (2,048).
- */
+/* Pages that are touched: as many as second-level TLBs translate, or more (1,024 to 4,096). */
 #define PAGES 4096u
 /* Pages that a check touches: second-level TLBs hold them. */
 #define CHECKED_PAGES 256u
@@ -109,6 +108,10 @@ int walk_plan(struct section_walk *walk, enum section_treatment treatment, char 
 	bool is_code = treatment == TREATMENT_CODE;
 	size_t sizes[3];
 
+	/* With pages of 64 KiB that is 256 MiB. */
+	if (!is_code && (long)PAGES > sysconf(_SC_AVPHYS_PAGES) / 2)
+		return fail(text, ENOMEM, "touching %u pages takes more than half of free memory",
+			    PAGES);
 	*walk = (struct section_walk){.treatment = treatment};
 	walk->count = is_code ? WALK_BYTES / WALK_LINE_BYTES : PAGES;
 	sizes_of(walk, sizes);

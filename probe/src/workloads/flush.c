@@ -318,6 +318,9 @@ static int start(struct workload *workload, const union wire_command *command)
 	    asked->caller == asked->victim ||
 	    !benchmark_is_valid(asked->block_ns, asked->repetitions))
 		return benchmark_refuse(workload);
+	if (asked->block_ns > WIRE_LONGEST_REALTIME_BLOCK_NS)
+		return fail(workload->text, EINVAL,
+			    "invalid bench_flush: a block of real-time threads takes 1 s at most");
 	return benchmark_start(workload, asked->turn, run_plan, asked);
 }
 

@@ -620,9 +620,9 @@ static void end(struct section_workload *workload)
 			  section_lost(&workload->section));
 	if (!section_counts_missed(&workload->section))
 		send_note(workload->sender, "section",
-			  "an execution that begins while a kprobe is at work on its CPU, as in an "
-			  "interrupt of a hook, is not timed, and by this hook the kernel does not "
-			  "count it: --hook tracefs does");
+			  "an execution that begins while a kprobe is at work on its CPU, for "
+			  "example in an interrupt during a hook, is not timed, and by this hook "
+			  "the kernel does not count it: --hook tracefs does");
 	section_arms_send(&workload->section, workload->sender);
 	send_results(workload);
 	release(workload);

@@ -44,14 +44,16 @@ static bool is_own(const char *function)
 	return false;
 }
 
-/* address_of - where a place lies; 0: in the function that it names, or it is not known */
-static uint64_t address_of(const char *place)
+/* address_of - where a place lies; 0: in the function that it names, or that is not known, of
+ * which `functions` then are there */
+static uint64_t address_of(const char *place, unsigned *functions)
 {
 	const char *plus = strchr(place, '+');
 	char function[WIRE_LONGEST_PLACE + 1];
 	uint64_t address = 0;
 	size_t length;
 
+	*functions = 1;
 	if (!strncmp(place, "0x", 2))
 		return strtoull(place, NULL, 16);
 	length = plus ? (size_t)(plus - place) : 0;
@@ -60,21 +62,36 @@ static uint64_t address_of(const char *place)
 	/* An offset may lead to another function. */
 	memcpy(function, place, length);
 	function[length] = '\0';
-	return symbol_find(function, &address) == 1 ? address + strtoull(plus + 1, NULL, 0) : 0;
+	*functions = symbol_find(function, &address);
+	return *functions == 1 ? address + strtoull(plus + 1, NULL, 0) : 0;
+}
+
+static int hidden(const char *place, char *text)
+{
+	return fail(
+	    text, EPERM,
+	    "%.100s: this kernel has no such function, or hides where its functions are "
+	    "(kernel.kptr_restrict), so that it is not known whether that code runs while an "
+	    "execution is timed: name the function",
+	    place);
 }
 
 static int refuse(const char *place, char *text)
 {
-	struct symbol symbol = {.address = address_of(place)};
+	unsigned functions;
+	struct symbol symbol = {.address = address_of(place, &functions)};
 
+	if (functions > 1)
+		return fail(text, EINVAL,
+			    "%.100s: %u functions of this kernel have that name, so that it is not "
+			    "known which of them this is",
+			    place, functions);
+	if (!functions)
+		return hidden(place, text);
 	if (!symbol.address)
 		return 0;
 	if (!kallsyms_resolve(&symbol, 1))
-		return fail(text, EPERM,
-			    "%.100s: the kernel hides where its functions are "
-			    "(kernel.kptr_restrict), so that it is not known whether that one runs "
-			    "while an execution is timed: name the function",
-			    place);
+		return hidden(place, text);
 	if (is_own(symbol.name))
 		return fail(text, EINVAL,
 			    "%.100s lies in %.100s, which runs while an execution is timed: it "

@@ -76,7 +76,7 @@ ALWAYS_INLINE bool drop_later(const struct section_owner *owner, struct section_
 		else
 			parts->steal_ns -= later_ns;
 	}
-	/* Is the oldest later too, there may have been more before it. Waits for locks are not
+	/* If even the oldest is later, there may have been more before it. Waits for locks are not
 	 * remembered: they have taken sleep, which is. */
 	return owner->recent[owner->recent_count & (SECTION_CHANGES - 1)].until_ns <= now &&
 	       owner->waited_ns <= now;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 faa3abe5c6641bc0364d99785fc2f27f0bd3a29a3bea11e4906e707717016c4e */
+/* sources: sha256 099dc5af0f1d2d3680a65a0d9083b259a91f0983f56726ad812f997d5203cb65 */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H
