@@ -138,10 +138,13 @@ def _dots(
         lines = _squares(y_values, y, (HEIGHT - TOP - BOTTOM) / _SQUARE)
         square = (columns * HEIGHT + lines) * max(1, len(kinds.names)) + kinds.of_row
         longest_first = np.argsort(-y_values, kind="stable")
-        _, first, counts = np.unique(square[longest_first], return_index=True, return_counts=True)
+        squares, first, counts = np.unique(
+            square[longest_first], return_index=True, return_counts=True
+        )
         rows = longest_first[first]
-        # Each that has a row on the page has a dot of its own.
+        # Each that has a row on the page has a dot of its own, and is not in that of its square.
         apart = np.setdiff1d(np.array(sorted(linked), np.int64), rows)
+        np.subtract.at(counts, np.searchsorted(squares, square[apart]), 1)
         rows = np.concatenate((rows, apart))
         counts = np.concatenate((counts, np.ones_like(apart)))
     dots, colours = [], kinds.colours
