@@ -84,7 +84,7 @@ def test_classes_and_locks_have_their_rows_and_a_bar(
     classes = longer.locator("table[aria-label='Classes of longer executions'] tbody tr")
     names = classes.locator("th").all_inner_texts()
     assert [name.strip() for name in names] == [
-        "asleep", "preempted", "waiting for a lock", "unexplained",
+        "asleep", "preempted", "waiting for a lock: mutex 0x9 at vfs_write", "unexplained",
     ]  # fmt: skip
     assert "54.1 %" in classes.first.inner_text()
     # Parts of the bar lie one after the other, as wide as their shares.
