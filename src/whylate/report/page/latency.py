@@ -50,10 +50,11 @@ def render_html(
     from markupsafe import Markup
 
     data = plot_data(samples, summary, manifest.probe.clock_resolution_ns or 1)
+    own = (["comparison.css"], ["linked.js"]) if counted is not None else ([], [])
     return render_page(
         "report.html.j2",
-        ("uPlot.min.css", "report.css", *(["comparison.css"] if counted is not None else [])),
-        ("uPlot.iife.min.js", "plots.js", "report.js", "linked.js"),
+        ("uPlot.min.css", "report.css", *own[0]),
+        ("uPlot.iife.min.js", "plots.js", "report.js", *own[1]),
         data=Markup(_json_block(data)),  # noqa: S704 (escaped by _json_block)
         why=why(answer) if answer is not None and _has_why(answer, manifest) else None,
         longer=longer_executions(summary),
