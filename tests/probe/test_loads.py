@@ -63,7 +63,7 @@ class Outcome:
 
 def build(compiler: str, target: Path, extra: list[str]) -> Path:
     sources = sorted(str(path) for path in (PROBE / "src" / "loads").glob("*.c"))
-    sources += [str(PROBE / "src" / f"{name}.c") for name in ("small_file", "thread")]
+    sources += [str(PROBE / "src" / f"{name}.c") for name in ("code_area", "small_file", "thread")]
     driver = str(PROBE / "tests" / "load_driver.c")
     include = f"-I{PROBE / 'src'}"
     command = [compiler, *FLAGS, *extra, include, *sources, driver, "-o", str(target)]
