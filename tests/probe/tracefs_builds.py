@@ -13,7 +13,8 @@ FLAGS += [f"-W{name}" for name in WARNINGS]
 FLAGS += [f"-I{PROBE / 'src'}", f"-I{PROBE / 'tests'}"]
 FOLDERS = ("recorder/tracefs", "tracefs", "guardian", "loads")
 SOURCES = [path for name in FOLDERS for path in sorted((PROBE / "src" / name).glob("*.c"))]
-SOURCES += [PROBE / "src" / f"{name}.c" for name in ("code_area", "failure", "small_file", "thread")]
+SINGLE = ("code_area", "failure", "small_file", "thread")
+SOURCES += [PROBE / "src" / f"{name}.c" for name in SINGLE]
 
 
 def build_driver(name: str, directory: Path, *, sanitized: bool = False) -> Path:
