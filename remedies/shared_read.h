@@ -182,16 +182,22 @@ static inline int shared_read_rests_(struct shared_read *shared)
 	return rest != 0;
 }
 
-/* shared_read_alone_ - read by oneself where nothing is shared; a counter that is extended needs
- * the last value, which is published where nobody else reads */
-static inline shared_value shared_read_alone_(struct shared_read *shared)
+/* shared_read_publish_ - read by oneself, and publish where nobody else reads */
+static inline shared_value shared_read_publish_(struct shared_read *shared)
 {
 	uint32_t sequence = REMEDY_LOAD(&shared->sequence, relaxed);
 
-	if (shared->bits < 8 * sizeof(shared_value) && sequence % 2 == 0 &&
-	    REMEDY_CAS(&shared->sequence, &sequence, sequence + 1, relaxed))
+	if (sequence % 2 == 0 && REMEDY_CAS(&shared->sequence, &sequence, sequence + 1, relaxed))
 		return shared_read_lead_(shared, sequence);
 	return shared_read_direct(shared);
+}
+
+/* shared_read_alone_ - read by oneself where nothing is shared; a counter that is extended needs
+ * the last value */
+static inline shared_value shared_read_alone_(struct shared_read *shared)
+{
+	return shared->bits < 8 * sizeof(shared_value) ? shared_read_publish_(shared)
+						       : shared_read_direct(shared);
 }
 
 /*
@@ -255,13 +261,7 @@ static inline shared_value shared_read_relaxed(struct shared_read *shared)
  * interrupts and signals */
 static inline shared_value shared_read_nowait(struct shared_read *shared)
 {
-	uint32_t sequence = REMEDY_LOAD(&shared->sequence, relaxed);
-
-	if (!shared->patience)
-		return shared_read_alone_(shared);
-	if (sequence % 2 == 0 && REMEDY_CAS(&shared->sequence, &sequence, sequence + 1, relaxed))
-		return shared_read_lead_(shared, sequence);
-	return shared_read_direct(shared);
+	return shared->patience ? shared_read_publish_(shared) : shared_read_alone_(shared);
 }
 
 /* What shared_read_calibrate() found, in ticks of the clock that it was given. */

@@ -18,7 +18,7 @@ from c_programs import compile_c
 PERIOD_NS = 53_000
 #: Samples that find the grid.
 FIRST = 64
-#: From its interrupt to a sample where nothing holds it up, and to where the timer is moved on.
+#: From its interrupt to a sample where nothing delays it, and to where the timer is moved on.
 EARLIEST_NS, LATEST_NS, HANDLING_NS = 900, 2_500, 3_000
 
 #: The lines of samples, and when each was due.
@@ -32,11 +32,11 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def play(
     count: int,
-    held_ns: Callable[[random.Random], int],
+    delay_ns: Callable[[random.Random], int],
     idle_part: float = 0.0,
     slower_first_ns: int = 0,
 ) -> Played:
-    """Play so many interrupts, each held up for a time; some while the idle thread has the CPU.
+    """Play so many interrupts, each delayed for a time; some while the idle thread has the CPU.
 
     slower_first_ns: by so much those are later by which the grid is found.
     """
@@ -46,7 +46,7 @@ def play(
     due: list[int] = []
     times: list[int] = []
     while len(due) < count:
-        came_ns = due_ns + held_ns(source) * (len(due) > FIRST)
+        came_ns = due_ns + delay_ns(source) * (len(due) > FIRST)
         came_ns += slower_first_ns * (len(due) < FIRST)
         came_ns += source.randrange(EARLIEST_NS, LATEST_NS)
         if source.random() < idle_part:
@@ -92,7 +92,7 @@ def test_none_is_a_period_late_where_the_grid_was_found_while_all_was_slower(
         assert seems <= LATEST_NS
 
 
-def test_what_is_held_up_is_as_late_as_it_was(driver: Path) -> None:
+def test_what_is_delayed_is_as_late_as_it_was(driver: Path) -> None:
     """Also by several periods: points that passed meanwhile have no sample."""
     pairs = late_by(
         driver, play(4_000, lambda source: source.choice((0, 0, 0, source.randrange(500_000))))

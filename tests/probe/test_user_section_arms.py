@@ -139,18 +139,27 @@ def places_in(program: Path) -> tuple[int, int]:
     return begins[4], next(at for at in begins if at > begins[4] + 1_000)
 
 
+def check_armed(timed: Timed, calls: int, fewest: int) -> tuple[ArmReport, ArmReport]:
+    """Each flush or walk is followed by one execution of its arm; returns placebo and treated.
+
+    The rest is of neither, and has no row.
+    """
+    placebo, treated = map(decode_arm, timed.arms)
+    flags = np.array(timed.flags)
+    for arm, flag in ((placebo, ExecutionFlag.PLACEBO), (treated, ExecutionFlag.TREATED)):
+        assert np.count_nonzero(flags & flag) == arm.returned == arm.entries > fewest
+        assert 0 < arm.reads_counted < arm.entries
+    assert placebo.entries + treated.entries == len(flags) < timed.counts[0] == calls
+    return placebo, treated
+
+
 def test_code_is_flushed_before_treated_executions(program: Path) -> None:
     """The lines are gone, as reading them says, and what they are missed by takes longer."""
     address, size = size_of(program, "straight")
     section = command(f"{program}:straight", experiment="flush")
     timed = time_section(section, output(program, str(2 * CALLS)))
-    placebo, treated = map(decode_arm, timed.arms)
-    # Each flush is followed by one execution of its arm; the rest is of neither, and has no row.
+    placebo, treated = check_armed(timed, 2 * CALLS, 40)
     flags = np.array(timed.flags)
-    for arm, flag in ((placebo, ExecutionFlag.PLACEBO), (treated, ExecutionFlag.TREATED)):
-        assert np.count_nonzero(flags & flag) == arm.returned == arm.entries > 40
-        assert 0 < arm.reads_counted < arm.entries
-    assert placebo.entries + treated.entries == len(flags) < timed.counts[0] == 2 * CALLS
     # Those in the page of the hook are no file's.
     in_page = (4096 - address % 4096 + 63) // 64
     lines = (address + size - 1) // 64 - address // 64 + 1
@@ -169,12 +178,7 @@ def test_executions_after_walks_are_of_their_arms(
     timed = time_section(
         command(f"{program}:straight", experiment=experiment), output(program, str(8 * CALLS))
     )
-    placebo, treated = map(decode_arm, timed.arms)
-    flags = np.array(timed.flags)
-    for arm, flag in ((placebo, ExecutionFlag.PLACEBO), (treated, ExecutionFlag.TREATED)):
-        assert np.count_nonzero(flags & flag) == arm.returned == arm.entries > 20
-        assert 0 < arm.reads_counted < arm.entries
-    assert placebo.entries + treated.entries == len(flags) < timed.counts[0] == 8 * CALLS
+    placebo, treated = check_armed(timed, 8 * CALLS, 20)
     assert placebo.reads == treated.reads == walked
     assert reading_ns(treated) > 1.3 * reading_ns(placebo)
 

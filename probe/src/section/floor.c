@@ -310,39 +310,39 @@ static const char *has_no_empty(const struct section *section)
 	return NULL;
 }
 
-/* own_place - write where in its file code of the probe is */
-static int own_place(uint64_t address, char *text, size_t room)
+/* own_offset - find where in its file code of the probe is; returns 0, or an errno */
+static int own_offset(uint64_t address, uint64_t *offset)
 {
 	struct user_code code = {.fd = -1};
 	char reason[FAILURE_TEXT];
 	struct elf elf = {.fd = -1};
-	uint64_t offset = 0;
 	int error = user_code_open_file(&code, OWN_FILE, 0, reason);
 
 	if (!error)
 		error = elf_open(&elf, code.fd, reason);
-	if (!error && !elf_offset(&elf, address, true, &offset))
+	if (!error && !elf_offset(&elf, address, true, offset))
 		error = ENOENT;
 	elf_close(&elf);
 	user_code_close(&code);
-	snprintf(text, room, "0x%" PRIx64, offset);
 	return error;
 }
 
-/* plan_own_code - let an empty section be of the probe's own file; is_pair: between two places of
- * it. Returns 0, or an errno with the text */
-static int plan_own_code(struct section_plan *plan, char places[2][24], bool is_pair, char *text)
+/* plan_own_code - let a section be of the probe's own file: of the function at an address, or, with
+ * bytes, from there to so many bytes behind it. Returns 0, or an errno with the text */
+static int plan_own_code(struct section_plan *plan, char places[2][24], uint64_t address,
+			 uint64_t bytes, char *text)
 {
-	int error = own_place((uintptr_t)section_empty_begin, places[0], sizeof(places[0]));
+	uint64_t offset;
+	int error = own_offset(address, &offset);
 
-	if (!error && is_pair)
-		error = own_place((uintptr_t)section_empty_end, places[1], sizeof(places[1]));
 	if (error)
 		return fail(text, error, "the probe's own file: %s", strerror(error));
+	snprintf(places[0], sizeof(places[0]), "0x%" PRIx64, offset);
+	snprintf(places[1], sizeof(places[1]), "0x%" PRIx64, offset + bytes);
 	plan->config.tgid = 0; /* whose root directory the file would be in */
 	plan->file = OWN_FILE;
 	plan->begin = places[0];
-	plan->end = is_pair ? places[1] : "";
+	plan->end = bytes ? places[1] : "";
 	return 0;
 }
 
@@ -367,7 +367,9 @@ int floor_measure(const struct section *section, bool by_turns, struct section_f
 	if (reason)
 		return fail(text, EOPNOTSUPP, "%s", reason);
 	if (plan.kind == SECTION_USER) {
-		int error = plan_own_code(&plan, places, *section->plan.end, text);
+		uint64_t begin = (uintptr_t)section_empty_begin;
+		uint64_t bytes = *section->plan.end ? (uintptr_t)section_empty_end - begin : 0;
+		int error = plan_own_code(&plan, places, begin, bytes, text);
 
 		if (error)
 			return error;
@@ -390,17 +392,13 @@ static int try_to_open(const struct section_plan *plan, char *text)
 static int try_user_code(char *text)
 {
 	struct section_plan plan = empty_plan(SECTION_USER, HOOK_UPROBE);
-	char place[24];
+	char places[2][24];
 	/* Code that is not called again. */
-	int error = own_place(getauxval(AT_ENTRY) & ~UINT64_C(3), place, sizeof(place));
+	int error = plan_own_code(&plan, places, getauxval(AT_ENTRY) & ~UINT64_C(3), 0, text);
 
 	if (error)
-		return fail(text, error, "the probe's own file: %s", strerror(error));
+		return error;
 	plan.is_empty = false; /* it is attached as it is opened */
-	plan.config.tgid = 0;  /* whose root directory the file would be in */
-	plan.file = OWN_FILE;
-	plan.begin = place;
-	plan.end = "";
 	return try_to_open(&plan, text);
 }
 
