@@ -46,7 +46,7 @@ Bools = NDArray[np.bool_]
 #: One hybrid in so many does not run.
 UNTESTABLE = 0.05
 #: What was simulated with another method does not count.
-MODEL = 2
+MODEL = 3
 BUDGET = 400
 #: Questions are asked so often by the other two.
 REPEATS = 3

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
 from whylate.stats.search.confirm import Outcome, judge_target, measure
 from whylate.stats.search.ends import LEAST_SCALE, end_of, estimate_gap, is_too_small, level_of
-from whylate.stats.search.model import Problem, Purpose, Run
+from whylate.stats.search.model import Hybrid, Problem, Purpose, Run
+from whylate.stats.search.predicted import predicted_effects
 from whylate.stats.search.target import Target
 
 ITEMS = 12
@@ -18,12 +19,17 @@ Closed = Callable[[np.ndarray, bool], float | None]
 
 
 def judged(
-    members: tuple[int, ...], closed: Closed, seed: int, most: int = 90, noise: float = 1.0
+    members: tuple[int, ...],
+    closed: Closed,
+    seed: int,
+    most: int = 90,
+    noise: float = 1.0,
+    before: Sequence[Hybrid] = (),
 ) -> tuple[Outcome, list[Run]]:
-    """Run the ends, then what a target asks for, a gap of 6, until it is decided."""
+    """Run the ends and these, then what a target asks for, a gap of 6, until it is decided."""
     rng = np.random.default_rng(seed)
     target = Target(tuple((item,) for item in members), ITEMS)
-    planned = [end_of(PROBLEM, bool(at % 2), 0) for at in range(20)]
+    planned = [*(end_of(PROBLEM, bool(at % 2), 0) for at in range(20)), *before]
     history: list[Run] = []
     while True:
         for each in planned:
@@ -78,13 +84,37 @@ def test_a_set_whose_hybrids_never_run_is_untestable() -> None:
     assert outcome is Outcome.UNTESTABLE
 
 
-def test_settings_between_are_run_in_both_contexts() -> None:
+def kinds_between(
+    members: tuple[int, ...], history: list[Run]
+) -> set[tuple[tuple[bool, ...], bool]]:
+    """Return the settings between that were run, each with the context."""
+    rows = [run.in_force for run in history if run.planned.purpose is Purpose.RESOLVE]
+    return {(tuple(row[list(members)].tolist()), bool(row[0])) for row in rows}
+
+
+def test_settings_between_of_two_are_run_in_both_contexts() -> None:
+    _, history = judged((1, 5), lambda fast, _: fast[[1, 5]].mean(), 3)
+    assert len(kinds_between((1, 5), history)) == 4
+
+
+def test_every_setting_between_is_run_near_the_end_it_is_like() -> None:
     _, history = judged((1, 5, 9), lambda fast, _: fast[[1, 5, 9]].mean(), 3)
-    resolved = [run.in_force for run in history if run.planned.purpose is Purpose.RESOLVE]
-    kinds = {(tuple(row[[1, 5, 9]].tolist()), bool(row[0])) for row in resolved}
-    settings = {setting for setting, _ in kinds}
-    assert len(settings) == 6
-    assert len(kinds) == 12
+    first = [run for run in history if run.planned.purpose is Purpose.RESOLVE][:6]
+    kinds = kinds_between((1, 5, 9), first)
+    assert len({setting for setting, _ in kinds}) == 6
+    assert all(sum(setting) == 1 + context for setting, context in kinds)
+
+
+def test_then_the_settings_that_say_most_of_a_member_are_run_again() -> None:
+    rng = np.random.default_rng(6)
+    rows = rng.random((90, ITEMS)) < 0.7
+    screened = [Hybrid(row, bool(row[0]), 0, Purpose.SCREEN) for row in rows]
+    _, history = judged((1, 5, 9), lambda fast, _: float(fast[[1, 5, 9]].all()), 5, most=200,
+                        noise=1.5, before=screened)  # fmt: skip
+    more = [run for run in history if run.planned.purpose is Purpose.RESOLVE][6:]
+    assert more
+    # Each member does something where the others are fast.
+    assert {sum(setting) for setting, _ in kinds_between((1, 5, 9), more)} == {2}
 
 
 def test_runs_without_noise_are_known_as_well_as_the_grid_of_levels() -> None:
@@ -98,3 +128,33 @@ def test_a_gap_is_too_small_where_even_its_upper_limit_is() -> None:
     gap, _, _ = estimate_gap(judged((3,), lambda fast, _: float(fast[3]), 5, most=20)[1])
     assert not is_too_small(gap, 100)
     assert is_too_small(gap, 30)
+
+
+def test_only_runs_before_the_first_fresh_one_predict() -> None:
+    def screened(count: int, level: Callable[[np.ndarray], float], seed: int) -> list[Run]:
+        rng = np.random.default_rng(seed)
+        rows = rng.random((count, ITEMS)) < 0.5
+        return [
+            Run(Hybrid(row, bool(base), 0, Purpose.SCREEN), row, level(row) + 0.01 * float(noise))
+            for row, base, noise in zip(
+                rows, rng.random(count) < 0.5, rng.standard_normal(count), strict=True
+            )
+        ]
+
+    ends = [
+        Run(each, each.in_force, float(each.fast_base) + 0.01 * (at % 3))
+        for at, each in enumerate(end_of(PROBLEM, bool(at % 2), 0) for at in range(20))
+    ]
+    target = Target(((3,), (7,)), ITEMS)
+    history = ends + screened(80, lambda row: float(row[3] and row[7]), 1)
+    effects = predicted_effects(target, history)
+    # Both need each other: an effect where the other is on the fast side.
+    assert effects.shape == (2, 4)
+    assert np.allclose(effects, [[0, 0, 1, 1], [0, 1, 0, 1]], atol=0.1)
+    row = np.zeros(ITEMS, bool)
+    row[3] = True
+    fresh = Run(Hybrid(row, False, 0, Purpose.RESOLVE, target.items), row, 1.0)
+    later = screened(80, lambda row: float(row[3]), 2)
+    assert np.array_equal(predicted_effects(target, [*history, fresh, *later]), effects)
+    # Without runs the effects of members are alike.
+    assert np.allclose(predicted_effects(target, ends), 0.5)

@@ -286,8 +286,8 @@ def test_costly_items_change_less_often() -> None:
     flips = []
     for given in (None, cost):
         _, history = carry_out(
-            Problem(ITEMS, seed=19, cost=given, width=1),
-            bench(19, lambda fast, _: fast[[25, 30, 35]].mean(), gap=4),
+            Problem(ITEMS, seed=20, cost=given, width=1),
+            bench(20, lambda fast, _: fast[[25, 30, 35]].mean(), gap=4),
         )
         rows = np.array([run.in_force[:10] for run in history
                          if run.planned.purpose is Purpose.SCREEN][16:])  # fmt: skip
@@ -307,3 +307,15 @@ def test_costly_items_change_less_often() -> None:
 def test_a_problem_that_makes_no_sense_is_refused(change: dict[str, object], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         replace(Problem(ITEMS, seed=1), **change)  # type: ignore[arg-type]
+
+
+def test_a_plan_that_was_killed_within_a_confirmation_looks_at_it() -> None:
+    problem = Problem(ITEMS, seed=3)
+    run = bench(3, lambda fast, _: float(fast[5] and fast[30]))
+    _, history = carry_out(problem, run)
+    first = next(
+        at for at, each in enumerate(history) if each.planned.purpose is Purpose.CONFIRM
+    )  # fmt: skip
+    for more in (1, 2, 3):
+        _, longer = carry_out(problem, run, history[: first + more])
+        assert len(longer) < len(history) + 40

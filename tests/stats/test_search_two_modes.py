@@ -30,15 +30,18 @@ def outcome(is_fast: bool, rng: np.random.Generator) -> float:
     return float((1.5 if rng.random() < 0.45 else 0.0) + 0.1 * rng.standard_normal())
 
 
-def runs_of_pair(seed: int, *, both: bool) -> list[Run]:
-    """Return runs that were made for items 3 and 7, of which 3 closes the gap; both: both do."""
+def runs_of_pair(seed: int, *, both: bool, between: int = 3) -> list[Run]:
+    """Return runs that were made for items 3 and 7, of which 3 closes the gap; both: both do.
+
+    between: how often each alone was run, on either base.
+    """
     rng = np.random.default_rng(seed)
     problem = Problem(ITEMS, seed=1, both_bases=False)
     hybrids = [end_of(problem, bool(at % 2), 0) for at in range(20)]
     for base, chosen in ((0, (3, 7)), (1, ()), (0, (3,)), (0, (7,)), (1, (3,)), (1, (7,))):
         row = np.full(ITEMS, bool(base))
         row[[3, 7]] = [item in chosen for item in (3, 7)]
-        count = 5 if len(chosen) != 1 else 3
+        count = 5 if len(chosen) != 1 else between
         hybrids += [Hybrid(row, bool(base), 0, Purpose.CONFIRM, (3, 7))] * count
     return [
         Run(each, each.in_force,
@@ -47,14 +50,17 @@ def runs_of_pair(seed: int, *, both: bool) -> list[Run]:
     ]  # fmt: skip
 
 
-def passed(item: int, *, both: bool) -> int:
-    """Return in how many repetitions an item matters."""
+def passed(
+    item: int, *, both: bool, predicted: tuple[float, ...] = (-1, -1, -1, -1), between: int = 3
+) -> int:
+    """Return in how many repetitions an item matters, which is predicted to lower the outcome."""
     target, count = Target(((3,), (7,)), ITEMS), 0
     for seed in range(REPETITIONS):
-        history = runs_of_pair(seed, both=both)
+        history = runs_of_pair(seed, both=both, between=between)
         rng = np.random.default_rng(seed)
         nothing = np.zeros(len(history))
-        count += exchange_p(target, history, nothing, 0 if item == 3 else 1, rng) <= ALPHA
+        place, effects = 0 if item == 3 else 1, np.array(predicted)
+        count += exchange_p(target, history, nothing, place, effects, rng) <= ALPHA
     return count
 
 
@@ -67,6 +73,16 @@ def test_items_that_make_the_gap_matter() -> None:
     assert passed(3, both=False) > 0.95 * REPETITIONS
     assert passed(3, both=True) > 0.6 * REPETITIONS
     assert passed(7, both=True) > 0.6 * REPETITIONS
+
+
+def test_few_runs_do_where_the_effect_was_predicted() -> None:
+    alone = passed(7, both=True, predicted=(0, -1, 0, -1), between=1)
+    everywhere = passed(7, both=True, between=1)
+    assert alone > everywhere + 0.1 * REPETITIONS
+
+
+def test_an_item_whose_effect_is_not_as_predicted_matters() -> None:
+    assert passed(3, both=False, predicted=(1, 1, 1, 1)) > 0.5 * REPETITIONS
 
 
 def answer_of(seed: int) -> tuple[Answer, int]:

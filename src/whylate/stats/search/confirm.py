@@ -15,15 +15,17 @@ from whylate.stats.arrays import Floats, Int64s
 from whylate.stats.comparison.shifts import Estimate
 from whylate.stats.limits import student_t
 from whylate.stats.search.arms import FAST, SLOW, Arms, fit_arms
+from whylate.stats.search.between import first_settings, informative_settings
 from whylate.stats.search.ends import end_of
-from whylate.stats.search.member_test import ALPHA, NEEDLESS, exchange_p
+from whylate.stats.search.member_test import ALPHA, NEEDLESS, PREDICTED_PART, exchange_p
 from whylate.stats.search.model import Confirmation, Effect, Hybrid, Items, Problem, Purpose, Run
+from whylate.stats.search.predicted import predicted_effects
 from whylate.stats.search.target import Target, arm_of, arms_of, fresh_runs, plan_arms
 
 #: One-sided level of each equivalence test at each look, and of its opposite.
 EQUAL_ALPHA, APART_ALPHA = 0.025, 0.005
 #: Level of the test that a member matters.
-MEMBER_ALPHA = 0.005
+MEMBER_ALPHA = 0.02
 #: Looks: after so many tries of each corner, each a quarter further than the last. All together, a
 #: set that closes exactly 1 - margin of the gap in one direction and all of it in the other was
 #: confirmed in 10 of 150 simulations, and one that does so in both directions in none.
@@ -32,10 +34,11 @@ LOOKS = (4, 6, 8, 10, 12, 16, 20, 24, 30, 38, 48, 60, 76, 96, 120, 150, 200)
 DOUBTFUL_AFTER = 8
 #: Fewest runs of a corner with an outcome, and tries after which one with fewer is given up.
 _FEWEST, _TRIES = 3, 12
-#: Rounds of the settings between: at first, and at most.
-RESOLVE_FIRST, RESOLVE_MOST = 2, 16
-#: Rounds of them after which the members that matter are judged without the others.
-REDUCED_AFTER = 4
+#: Tries of each corner that are planned at once.
+_TRIES_AT_ONCE = 2
+#: Most rounds of the settings between, or as many runs, and rounds after which the members that
+#: matter are judged without the others.
+RESOLVE_MOST, REDUCED_AFTER = 16, 4
 
 
 class Outcome(StrEnum):
@@ -64,31 +67,34 @@ class Judgement:
 def judge_target(problem: Problem, target: Target, history: Sequence[Run]) -> Judgement:
     """Judge the fresh runs of a target, or plan more of them.
 
-    First every setting between is run in both contexts, in turns; then both ends with the members
-    exchanged, among runs of the ends. It is the whole answer where both behave as the other end
-    within the margin (two one-sided tests each, Schuirmann 1987, J. Pharmacokinet. Biopharm. 15).
-    A member matters where its main effect or any of its effects at one setting of the others is
-    significant, by Bonferroni's limit, and a permutation test agrees (member_test.py).
+    First every setting between is run; then both ends with the members exchanged, among runs of
+    the ends. It is the whole answer where both behave as the other end within the margin (two
+    one-sided tests each, Schuirmann 1987, J. Pharmacokinet. Biopharm. 15).
+    A member matters where the effect that earlier runs predict, its main effect or any of its
+    effects at one setting of the others is significant, by Bonferroni's limit, and a permutation
+    test agrees (member_test.py).
     """
     rng = np.random.default_rng([problem.seed, len(history), 2])
     between = list(range(1, target.full))
     done = _rounds(history, target, Purpose.RESOLVE, max(len(between), 1))
-    if between and done < RESOLVE_FIRST:
-        return _more_between(problem, target, history, between, done, rng)
+    if (first := first_settings(target, done, rng)) is not None:
+        return _more_between(problem, target, history, first)
     arm = arms_of(history, target)
     corners = _corners(problem, target)
     counts = [int((arm == arm_of(context, setting, target)).sum()) for context, setting in corners]
     tries = _rounds(history, target, Purpose.CONFIRM, len(corners))
     if min(counts) < _FEWEST and tries >= _TRIES:
         return Judgement(Outcome.UNTESTABLE)
-    if tries not in LOOKS or min(counts) < _FEWEST:
-        return _more_corners(problem, target, history, rng)
+    if not _is_look(tries) or min(counts) < _FEWEST:
+        return _more_corners(problem, target, history, tries, rng)
     arms, places = _fit(history, arm)
     tests = [_equivalence(problem, target, arms, places, corner) for corner in corners]
-    p_values = [exchange_p(target, history, arms.shift, place, rng)
-                for place in range(len(target.members))]  # fmt: skip
+    rising = predicted_effects(target, history) * np.sign(_gap(arms) @ arms.fit.coefficients)
+    p_values = [exchange_p(target, history, arms.shift, place, effects, rng)
+                for place, effects in enumerate(rising)]  # fmt: skip
     needed = [
-        p <= ALPHA and _matters(target, arms, places, place) for place, p in enumerate(p_values)
+        p <= ALPHA and _matters(target, arms, places, place, rising[place])
+        for place, p in enumerate(p_values)
     ]
     if all(same for same, _ in tests):
         if all(needed):
@@ -100,9 +106,11 @@ def judge_target(problem: Problem, target: Target, history: Sequence[Run]) -> Ju
         if reduces or done >= RESOLVE_MOST or not between:
             others = others if reduces else ()
             return Judgement(Outcome.NEEDLESS_MEMBER, needed=others)
-        return replace(_more_between(problem, target, history, between, done, rng), doubtful=True)
-    more = _more_corners(problem, target, history, rng)
-    return replace(more, doubtful=tries >= DOUBTFUL_AFTER or any(apart for _, apart in tests))
+        unclear = [place for place, known in enumerate(needed) if not known]
+        more = informative_settings(problem, target, history, arm, rising, unclear)
+        return replace(_more_between(problem, target, history, more), doubtful=True)
+    planned = _more_corners(problem, target, history, tries, rng)
+    return replace(planned, doubtful=tries >= DOUBTFUL_AFTER or any(apart for _, apart in tests))
 
 
 def measure(
@@ -132,6 +140,11 @@ def measure(
     )
 
 
+def _is_look(tries: int) -> bool:
+    """Whether these many tries reach a look, also where a plan was killed between two tries."""
+    return any(look <= tries < look + _TRIES_AT_ONCE for look in LOOKS)
+
+
 def _rounds(history: Sequence[Run], target: Target, purpose: Purpose, size: int) -> int:
     fresh = fresh_runs(history, target)
     made = sum(run.planned.purpose is purpose for run, new in zip(history, fresh, strict=True)
@@ -148,12 +161,9 @@ def _corners(problem: Problem, target: Target) -> list[tuple[bool, int]]:
 
 
 def _more_between(
-    problem: Problem, target: Target, history: Sequence[Run], between: list[int], done: int,
-    rng: np.random.Generator,
-) -> Judgement:  # fmt: skip
-    """Plan a round of the settings between, in the context whose turn it is."""
-    arms = [(bool((done + number) % 2), between[number])
-            for number in rng.permutation(len(between))]  # fmt: skip
+    problem: Problem, target: Target, history: Sequence[Run], arms: Sequence[tuple[bool, int]]
+) -> Judgement:
+    """Plan a run of each of these settings between, in its context."""
     planned = plan_arms(problem, target, arms, history, Purpose.RESOLVE)
     if not planned:
         return Judgement(Outcome.NEEDLESS_MEMBER)
@@ -161,14 +171,18 @@ def _more_between(
 
 
 def _more_corners(
-    problem: Problem, target: Target, history: Sequence[Run], rng: np.random.Generator
+    problem: Problem, target: Target, history: Sequence[Run], tries: int, rng: np.random.Generator
 ) -> Judgement:
-    """Plan two runs of each corner among one run of each end."""
-    planned = plan_arms(
-        problem, target, _corners(problem, target) * 2, history, Purpose.CONFIRM
-    )  # fmt: skip
-    board = len(history) % problem.boards
-    planned += [end_of(problem, fast, board) for fast in (False, True)]
+    """Plan two runs of each corner, among one run of each end.
+
+    As long as ends have more runs than corners they say less, and come every second time.
+    """
+    corners = _corners(problem, target) * _TRIES_AT_ONCE
+    planned = plan_arms(problem, target, corners, history, Purpose.CONFIRM)
+    ends = sum(run.planned.purpose is Purpose.END for run in history)
+    if ends < 2 * tries or tries % 4 == 0:
+        board = len(history) % problem.boards
+        planned += [end_of(problem, fast, board) for fast in (False, True)]
     return Judgement(Outcome.UNDECIDED, tuple(planned[place] for place in
                                               rng.permutation(len(planned))))  # fmt: skip
 
@@ -237,27 +251,39 @@ def _pairs(target: Target, place: int) -> list[tuple[int, int]]:
     return [(setting, setting | bit) for setting in range(target.full + 1) if not setting & bit]
 
 
-def _differences(target: Target, arms: Arms, places: dict[int, int], place: int) -> list[Floats]:
-    """Return the contrasts of a member, at each setting of the others that was run."""
+def _differences(
+    target: Target, arms: Arms, places: dict[int, int], place: int
+) -> dict[int, Floats]:
+    """Return the contrasts of a member, by the setting of the others, of those that were run."""
     run = _settings_run(target, places)
-    return [
-        _mean_of(target, arms, places, fast) - _mean_of(target, arms, places, slow)
+    return {
+        slow: _mean_of(target, arms, places, fast) - _mean_of(target, arms, places, slow)
         for slow, fast in _pairs(target, place)
         if {slow, fast} <= run
-    ]
+    }
 
 
 def _main(target: Target, arms: Arms, places: dict[int, int], place: int) -> Floats:
-    contrasts = _differences(target, arms, places, place)
-    mean: Floats = np.mean(contrasts, axis=0)
+    mean: Floats = np.mean(list(_differences(target, arms, places, place).values()), axis=0)
     return mean
 
 
-def _matters(target: Target, arms: Arms, places: dict[int, int], place: int) -> bool:
-    """Whether a member has an effect, by its mean effect and that at each setting of the others."""
-    contrasts = _differences(target, arms, places, place)
+def _matters(
+    target: Target, arms: Arms, places: dict[int, int], place: int, predicted: Floats
+) -> bool:
+    """Whether a member has an effect: the predicted one, its mean, or one at some setting.
+
+    predicted: at each setting, towards which the outcome rises, shape (2^k,).
+    """
+    by_setting = _differences(target, arms, places, place)
+    contrasts = list(by_setting.values())
+    weighted: Floats = np.sum([predicted[slow] * contrasts[number]
+                               for number, slow in enumerate(by_setting)], axis=0)  # fmt: skip
+    degrees = arms.fit.degrees
+    if arms.fit.t(weighted) > student_t(1 - MEMBER_ALPHA * PREDICTED_PART, degrees):
+        return True
     tests = [np.mean(contrasts, axis=0), *contrasts] if len(contrasts) > 1 else contrasts
-    limit = student_t(1 - MEMBER_ALPHA / 2 / len(tests), arms.fit.degrees)
+    limit = student_t(1 - MEMBER_ALPHA * (1 - PREDICTED_PART) / 2 / len(tests), degrees)
     return any(abs(arms.fit.t(contrast)) > limit for contrast in tests)
 
 

@@ -52,7 +52,7 @@ from whylate.stats.search.sets import Posterior, fit_sets, without_unseen
 from whylate.stats.search.target import Target, target_of
 
 #: A set this probable is confirmed; an atom this probable is opened.
-PROBABLE, OPENED = 0.92, 0.8
+PROBABLE, OPENED = 0.85, 0.8
 #: Prior odds that the rest is a culprit, as a part of those of all items together.
 _REST_WEIGHT = 0.1
 #: After so many hybrids a run of an end, against drift.

@@ -15,20 +15,30 @@ from whylate.stats.search.target import Target, arms_of, of_arm
 ALPHA = 0.02
 #: One whose p is above this most likely does nothing.
 NEEDLESS = 0.3
+#: Of a level, the part for the effect that earlier runs predict; the others have the rest.
+PREDICTED_PART = 0.8
 _DRAWS = 1_000
 
 
 def exchange_p(
-    target: Target, history: Sequence[Run], shift: Floats, place: int, rng: np.random.Generator
+    target: Target,
+    history: Sequence[Run],
+    shift: Floats,
+    place: int,
+    predicted: Floats,
+    rng: np.random.Generator,
 ) -> float:
     """Return the p of: runs of a target do not differ by the setting of one member; 1: no runs do.
 
-    shift: what is taken off each run, for its board and the drift, shape (runs,). Within runs of
-    one context and one setting of the other members, a member that does nothing could have been
-    set in any: so its settings are exchanged there at random. The statistic is the largest of the
-    sums of ranks, of all such runs and of those at each setting of the others, each in its standard
-    deviations (max-T, Westfall and Young 1993). It holds for noise of any shape, as of two modes,
-    of which a fit of one scale makes effects.
+    shift: what is taken off each run, for its board and the drift, shape (runs,). predicted: the
+    effect at each setting, from earlier runs, towards which the outcome rises, shape (2^k,). Within
+    runs of one context and one setting of the other members, a member that does nothing could have
+    been set in any: so its settings are exchanged there at random. It holds for noise of any shape,
+    as of two modes, of which a fit of one scale makes effects.
+
+    Two statistics share the level: the sum of ranks, weighted by the predicted effects; and the
+    largest of the sums of ranks, of all such runs and of those at each setting of the others, each
+    in its standard deviations (max-T, Westfall and Young 1993), for what was not predicted.
     """
     matched = _match(target, history, shift, place)
     if not matched.rank.size:
@@ -36,10 +46,14 @@ def exchange_p(
     draws = np.vstack([matched.is_set, _exchanged(matched, rng)])
     which = np.vstack([np.ones(matched.rank.size, bool),
                        matched.others[None, :] == np.unique(matched.others)[:, None]])  # fmt: skip
-    sums = draws.astype(float) @ (which * matched.rank).T
+    drawn = draws.astype(float)
+    sums = drawn @ (which * matched.rank).T
     spread = sums.std(axis=0)
     largest = np.abs(sums[:, spread > 0] / spread[spread > 0]).max(axis=1, initial=0.0)
-    return float(np.mean(largest >= largest[0] - 1e-9))
+    weighted = drawn @ (predicted[matched.others] * matched.rank)
+    p_values = [float(np.mean(each >= each[0] - 1e-9)) for each in (weighted, largest)]
+    parts = (PREDICTED_PART, 1 - PREDICTED_PART)
+    return min(1.0, *(p / part for p, part in zip(p_values, parts, strict=True)))
 
 
 @dataclass(frozen=True)
