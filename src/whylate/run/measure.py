@@ -14,6 +14,7 @@ from typing import Protocol
 from whylate.boards.board import Console, Notify, StartedProbe
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, cpu_model, for_release
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
+from whylate.boards.notes import noted_run
 from whylate.probe.budget import CPUS, FACTS, FINISH, LEAVE, PREPARE
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.finish import REACHED, finish
@@ -83,11 +84,15 @@ def measure(
         client.enter(FACTS)
         snapshot = read_files(client, for_release(WANTED, welcome.release))
         plan = resolve(request, welcome.cpus, cpu_model(snapshot), started.host_cpus)
-        with closed(
-            JournalWriter(
-                directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
-            )
-        ) as journal:
+        with (
+            noted_run(board.name, directory),
+            closed(
+                JournalWriter(
+                    directory,
+                    opening(board.name, started.binary, plan, welcome, snapshot, identity),
+                )
+            ) as journal,
+        ):
             try:
                 run = Run(plan, client, journal, observer, stopped, Tally(plan))
                 client.on_message = run.receive

@@ -22,6 +22,7 @@ from whylate.boards.board import BoardError, PlannedBoard
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import CollectedFiles, frequencies, probe_facts, read_commands
+from whylate.boards.notes import noted_run
 from whylate.lab.description import LabError
 from whylate.lab.faults.catalogue import fault, use
 from whylate.lab.faults.log import LOG_LIMIT, pack
@@ -201,11 +202,15 @@ def measure_unattended(
             # Its kernel, or a root that a user gave it, did not get as far as the probe.
             why = str(error).removeprefix("the probe is gone: ")
             raise BoardError(f"{board.name} ended before it was up: {why}") from None
-        with closed(
-            JournalWriter(
-                directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
-            )
-        ) as journal:
+        with (
+            noted_run(board.name, directory),
+            closed(
+                JournalWriter(
+                    directory,
+                    opening(board.name, started.binary, plan, welcome, snapshot, identity),
+                )
+            ) as journal,
+        ):
             run = Run(plan, reader.client, journal, observer, stopped, Tally(plan))
             reader.receive = run.receive
             try:

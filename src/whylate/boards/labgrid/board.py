@@ -126,6 +126,11 @@ class LabgridBoard:
         return self._source.declared
 
     @property
+    def state_name(self) -> str:
+        """The name of its directory of state."""
+        return self._source.state_name
+
+    @property
     def over_console(self) -> bool:
         """Whether commands and files go over its serial console, which is slow."""
         return self._ssh is None
@@ -188,7 +193,7 @@ class LabgridBoard:
         line = driver_of(target, "ConsoleProtocol")
         if line is not None:
             bounded(f"{self.name}: opening its console", lambda: target.activate(line))
-            log = state_directory(self._source.state_name) / "console.log"
+            log = state_directory(self.state_name) / "console.log"
             log.unlink(missing_ok=True)
             self._line = line
             self._channel = DriverChannel(line)
