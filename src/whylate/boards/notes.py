@@ -98,6 +98,11 @@ def state_name_of(board: str) -> str:
     return f"at-{_UNFIT.sub('-', board.removeprefix('ssh://'))[:24]}-{where}"
 
 
+def state_of(board: Board) -> Path:
+    """Return the directory of state of a board, made where it is not; raises BoardError."""
+    return state_directory(getattr(board, "state_name", None) or state_name_of(board.name))
+
+
 #: The uses of this process, by the names of the boards.
 _ours: dict[str, tuple[Path, Use]] = {}
 
@@ -108,7 +113,7 @@ def noted_use(board: Board) -> Iterator[None]:
     name = board.name
     began = _began(os.getpid())
     try:
-        directory = state_directory(getattr(board, "state_name", None) or state_name_of(name))
+        directory = state_of(board)
     except BoardError:
         began = None
     if began is None or name in _ours:
@@ -161,10 +166,10 @@ def note_power(state_name: str, *, on: bool) -> None:
         _write(state_directory(state_name) / _POWER, Switched(on, now_text()))
 
 
-def note_image(state_name: str, image: Path) -> None:
+def note_image(board: Board, image: Path) -> None:
     """Note that an image was written to a board's card."""
     with contextlib.suppress(BoardError):
-        _write(state_directory(state_name) / _IMAGE, Flashed(image.name, now_text()))
+        _write(state_of(board) / _IMAGE, Flashed(image.name, now_text()))
 
 
 def read_name(directory: Path) -> str | None:

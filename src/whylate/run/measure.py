@@ -14,20 +14,28 @@ from typing import Protocol
 from whylate.boards.board import Console, Notify, StartedProbe
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, cpu_model, for_release
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
-from whylate.boards.notes import noted_run
 from whylate.probe.budget import CPUS, FACTS, FINISH, LEAVE, PREPARE
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.finish import REACHED, finish
 from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import LoadPlan, RunPlan
-from whylate.recording.store.journal import Closing, JournalWriter
+from whylate.recording.store.journal import Closing
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.run.benchmark import run_benchmark
 from whylate.run.budgets import LEAST_RATE, measuring_budget
 from whylate.run.console import copy_console
 from whylate.run.hits import end_hits, start_hits
 from whylate.run.progress import Observer, Step, Tally
-from whylate.run.record import REPORT_S, WARM_UP_S, Run, closing, leaving, must_be_new, opening
+from whylate.run.record import (
+    REPORT_S,
+    WARM_UP_S,
+    Run,
+    closing,
+    leaving,
+    must_be_new,
+    opening,
+    recorded,
+)
 from whylate.run.resolve import check, resolve
 from whylate.run.workloads import activation_rules
 from whylate.run.workloads.counters import naming, start_counters
@@ -84,15 +92,9 @@ def measure(
         client.enter(FACTS)
         snapshot = read_files(client, for_release(WANTED, welcome.release))
         plan = resolve(request, welcome.cpus, cpu_model(snapshot), started.host_cpus)
-        with (
-            noted_run(board.name, directory),
-            closed(
-                JournalWriter(
-                    directory,
-                    opening(board.name, started.binary, plan, welcome, snapshot, identity),
-                )
-            ) as journal,
-        ):
+        with recorded(
+            directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
+        ) as journal:
             try:
                 run = Run(plan, client, journal, observer, stopped, Tally(plan))
                 client.on_message = run.receive

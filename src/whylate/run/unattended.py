@@ -22,7 +22,6 @@ from whylate.boards.board import BoardError, PlannedBoard
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import CollectedFiles, frequencies, probe_facts, read_commands
-from whylate.boards.notes import noted_run
 from whylate.lab.description import LabError
 from whylate.lab.faults.catalogue import fault, use
 from whylate.lab.faults.log import LOG_LIMIT, pack
@@ -33,7 +32,6 @@ from whylate.probe.link import Link
 from whylate.recording.finish import finish
 from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import RunPlan
-from whylate.recording.store.journal import JournalWriter
 from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.run.budgets import measuring_budget
 from whylate.run.console import copy_console
@@ -47,7 +45,7 @@ from whylate.run.measure import (
 from whylate.run.preparation.image import RESULT, check_result, image_files
 from whylate.run.preparation.model import Preparation, PreparationError
 from whylate.run.progress import Observer, Step, Tally
-from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening
+from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening, recorded
 from whylate.run.resolve import check, resolve
 from whylate.run.workloads import rules
 from whylate.run.workloads.counters import counters_command, naming
@@ -202,15 +200,9 @@ def measure_unattended(
             # Its kernel, or a root that a user gave it, did not get as far as the probe.
             why = str(error).removeprefix("the probe is gone: ")
             raise BoardError(f"{board.name} ended before it was up: {why}") from None
-        with (
-            noted_run(board.name, directory),
-            closed(
-                JournalWriter(
-                    directory,
-                    opening(board.name, started.binary, plan, welcome, snapshot, identity),
-                )
-            ) as journal,
-        ):
+        with recorded(
+            directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
+        ) as journal:
             run = Run(plan, reader.client, journal, observer, stopped, Tally(plan))
             reader.receive = run.receive
             try:

@@ -127,7 +127,7 @@ class _Watched:
             power_note=note,
             uses=_uses(directory, self._place.name, uses),
             image=plain(image.image, 120) if image is not None else _kernel(facts),
-            seen=_seen(directory, uses),
+            seen=_seen(directory),
             console=self._poll_console(uses) if self._consoles else None,
             run=run,
             last=_last_run(recordings[-1], last) if recordings else None,
@@ -201,11 +201,11 @@ def _power(place: Place) -> tuple[PowerState, str]:
     return ("on" if switched.on else "off"), f"switched at {switched.when}"
 
 
-def _seen(directory: Path, uses: Sequence[Use]) -> str:
+def _seen(directory: Path) -> str:
     """Return when a board was last used or printed anything."""
+    notes = [path for path in directory.glob("*.json") if not path.is_symlink()]
     latest = 0.0
-    notes = [directory / f"use-{use.pid}.json" for use in uses]
-    for path in (directory, directory / CONSOLE, *notes):
+    for path in (directory / CONSOLE, *notes):
         with contextlib.suppress(OSError):
             latest = max(latest, path.stat().st_mtime)
     return text_of(latest) if latest else ""
@@ -214,7 +214,7 @@ def _seen(directory: Path, uses: Sequence[Use]) -> str:
 def _kernel(facts: Sequence[Fact]) -> str:
     """Return the kernel that the latest run saw."""
     value = next((fact.value for fact in facts if fact.name == "kernel_release"), None)
-    return plain(f"kernel {value}", 120) if value is not None else ""
+    return plain(str(value), 120) if value is not None else ""
 
 
 def _listed(facts: Sequence[Fact], name: str) -> str:

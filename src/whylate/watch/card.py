@@ -44,7 +44,13 @@ def board_card(view: BoardView) -> Card:
     if view.run is not None:
         rows.append(Row("run", _run_text(view.run)))
     elif view.last is not None:
-        rows.append(Row("last run", last_run_text(view.last), alarm=not view.last.sound))
+        rows.append(
+            Row(
+                "last run",
+                f"{last_run_text(view.last)} ({view.last.recording})",
+                alarm=not view.last.sound,
+            )
+        )
     when = " (when the run began)" if view.run is not None else " (of the last run)"
     for label, text in (("temperature", view.temperature), ("frequency", view.frequency)):
         if text:
@@ -73,8 +79,8 @@ def board_card(view: BoardView) -> Card:
 
 
 def last_run_text(last: LastRun) -> str:
-    """Return what is known of the latest run."""
-    return f"{last.created and moment(last.created) + ': '}{last.result} ({last.recording})"
+    """Return when the latest run was made and how it ended."""
+    return f"{moment(last.created)} {last.result}" if last.created else last.result
 
 
 def moment(text: str) -> str:

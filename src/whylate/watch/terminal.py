@@ -9,7 +9,7 @@ from rich.text import Text
 from whylate.watch.card import Card
 from whylate.watch.model import PowerState
 
-_POWER_STYLES: dict[PowerState, str] = {"on": "green", "off": "dim", "unknown": "dim"}
+POWER_STYLES: dict[PowerState, str] = {"on": "green", "off": "dim", "unknown": "dim"}
 _CRASH_STYLES = {"no": "", "crash": "yellow", "fatal": "bold red"}
 #: A board that has fewer lines is not shown.
 LEAST_LINES = 6
@@ -34,7 +34,7 @@ def render_boards(cards: Sequence[Card], width: int, height: int) -> list[Text]:
 
 
 def _render_board(card: Card, room: int) -> list[Text]:
-    lines = [Text.assemble((card.name, "bold"), "  ", (card.power, _POWER_STYLES[card.power]))]
+    lines = [Text.assemble((card.name, "bold"), "  ", (card.power, POWER_STYLES[card.power]))]
     for row in card.rows:
         style = "red" if row.alarm else ""
         lines.append(Text.assemble((f"  {row.label:{_LABEL}}", "dim"), (row.text, style)))

@@ -19,6 +19,7 @@ from whylate.boards.labgrid.drivers import LabgridCard, card_of, driver_of, name
 from whylate.boards.labgrid.line import DriverChannel
 from whylate.boards.labgrid.supply import LabgridPower, find_life, greets, last_words
 from whylate.boards.labgrid.watched import WatchedStream
+from whylate.boards.notes import note_power
 from whylate.boards.power import SEQUENCER, PowerSequencer
 from whylate.boards.ssh import SshBoard
 from whylate.boards.state import state_directory
@@ -188,7 +189,12 @@ class LabgridBoard:
                 )
             bounded(f"{self.name}: connecting its supply", lambda: target.activate(driver))
             self._power = LabgridPower(
-                self.name, driver, self._find_life, self._before_off, self._options.sequencer
+                self.name,
+                driver,
+                self._find_life,
+                self._before_off,
+                self._options.sequencer,
+                lambda on: note_power(self.state_name, on=on),
             )
         line = driver_of(target, "ConsoleProtocol")
         if line is not None:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import select
 import sys
-import termios
 import time
-import tty
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -18,9 +14,9 @@ from rich.console import Group
 from rich.live import Live
 
 from whylate.boards.board import BoardError
-from whylate.boards.notes import state_name_of
+from whylate.boards.notes import state_of
 from whylate.boards.open import BoardOptions, open_board
-from whylate.boards.state import state_directory
+from whylate.cli.board.watch_keys import typed_keys
 from whylate.cli.board_options import environment_option
 from whylate.cli.messages import print_message
 from whylate.cli.option_groups import GroupedCommand
@@ -87,9 +83,7 @@ def _place(name: str, environment: Path | None) -> Place:
     used = [place for place in used_places() if place.name == name]
     if len(used) == 1:
         return used[0]
-    board = open_board(name, BoardOptions(environment=environment))
-    state_name = getattr(board, "state_name", None) or state_name_of(name)
-    return Place(name, state_directory(state_name))
+    return Place(name, state_of(open_board(name, BoardOptions(environment=environment))))
 
 
 def _print(watch: Watch) -> None:
@@ -106,7 +100,7 @@ def _show(watch: Watch) -> None:
     """Show boards on the terminal until q is typed."""
     console = plain_console()
     with (
-        _keys() as typed,
+        typed_keys() as typed,
         Live(console=console, screen=True, auto_refresh=False, vertical_overflow="crop") as live,
     ):
         while True:
@@ -124,25 +118,3 @@ def _show(watch: Watch) -> None:
             # Reading takes long where a journal is large: this process must not take a whole CPU.
             if typed(max(REFRESH_S, time.monotonic() - began)):
                 return
-
-
-@contextmanager
-def _keys() -> Iterator[Callable[[float], bool]]:
-    """Yield what waits so many seconds and returns whether q was typed; keys are not echoed."""
-    fd = sys.stdin.fileno()
-    saved = termios.tcgetattr(fd)
-
-    def typed(seconds: float) -> bool:
-        deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
-            if select.select([fd], [], [], left)[0]:
-                keys = os.read(fd, 64)
-                if not keys or b"q" in keys.lower():
-                    return True
-        return False
-
-    try:
-        tty.setcbreak(fd)
-        yield typed
-    finally:
-        termios.tcsetattr(fd, termios.TCSADRAIN, saved)
