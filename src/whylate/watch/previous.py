@@ -41,7 +41,9 @@ class Previous:
         count = min(len(self.slices), int(elapsed_s / self.slice_s))
         for part in self.slices[:count]:
             total.merge(part)
-        return total, f"the first {count * self.slice_s:.1f} s of the run of {self.created}"
+        part_s = count * self.slice_s
+        which = "all" if count == len(self.slices) else "the first"
+        return total, f"{which} {part_s:.1f} s of the run of {self.created}"
 
 
 def find_previous(plan: RunPlan, recordings: Sequence[str], present: str) -> Previous | str:
