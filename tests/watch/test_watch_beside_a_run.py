@@ -172,7 +172,6 @@ def test_a_run_is_watched_and_leaving_changes_nothing(
     manifest = json.loads((directory / "manifest.json").read_text())
     assert manifest["state"] == "interrupted"
     assert manifest["probe"]["frames_lost"] == 0
-    assert not any(problem["fatal"] for problem in manifest["problems"])
 
 
 def test_a_hostile_console_beside_a_run(state: Path, recordings: Path) -> None:
