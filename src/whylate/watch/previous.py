@@ -13,7 +13,6 @@ from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording, read_manifest
-from whylate.recording.store.journal import NAME as JOURNAL
 from whylate.watch.distribution import Distribution
 
 #: Runs that are looked at.
@@ -54,7 +53,7 @@ def find_previous(plan: RunPlan, recordings: Sequence[str], present: str) -> Pre
     key = _key(plan)
     for name in reversed(recordings[-_MOST_RUNS:]):
         directory = Path(name)
-        if name == present or (directory / JOURNAL).exists():
+        if name == present:
             continue
         try:
             manifest = read_manifest(directory)
