@@ -17,6 +17,7 @@ FLOORS = {
     "__main__": ("both", 11),
     "study": ("both", 8),
     "soak": ("both", 8),
+    "watch": ("both", 8),
     "bisect": ("both", 9),
     "run": ("measuring", 7),
     "boards": ("measuring", 6),

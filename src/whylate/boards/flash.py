@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from whylate.boards.board import Board, BoardError, Notify
+from whylate.boards.notes import note_image
 
 #: How long a card reader may take to find the card after the mux is switched to the host.
 CARD_S = 30.0
@@ -80,6 +81,7 @@ def flash(board: Board, card: CardMux, image: Path, notify: Notify) -> None:
             _write(fd, device, content, notify)
         _settle()
         _compare(device, content, notify)
+        note_image(board, image)
     finally:
         notify(f"giving {board.name} its card")
         card.to_board()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from whylate.boards.board import Board, Notify
+from whylate.boards.notes import noted_use
 
 B = TypeVar("B", bound=Board)
 #: Boots a board that is held; raises BoardError.
@@ -23,7 +24,8 @@ def held(board: B, notify: Notify) -> Iterator[B]:
     """Hold a board during the context, without switching it; raises BoardError."""
     try:
         board.hold(notify)
-        yield board
+        with noted_use(board):
+            yield board
     finally:
         board.close()
 

@@ -26,6 +26,26 @@ def state_directory(board: str) -> Path:
     """
     if not _NAME.fullmatch(board):
         raise BoardError(f"{board[:80]!r} is not a valid name of a board")
+    base = _base()
+    directory = base / board
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise BoardError(f"{base} cannot be used: {error.strerror}") from None
+    return directory
+
+
+def state_directories() -> list[Path]:
+    """Return the directories of all boards that were used here; raises BoardError."""
+    base = _base()
+    try:
+        return sorted(path for path in base.iterdir() if path.is_dir() and not path.is_symlink())
+    except OSError as error:
+        raise BoardError(f"{base} cannot be read: {error.strerror}") from None
+
+
+def _base() -> Path:
+    """Return the directory that has those of all boards, made where it is not."""
     named, runtime = os.environ.get("WHYLATE_RUN"), os.environ.get("XDG_RUNTIME_DIR")
     if named:
         base = Path(named)
@@ -38,11 +58,9 @@ def state_directory(board: str) -> Path:
         status = base.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
             raise BoardError(f"{base} is not ours: remove it, or set WHYLATE_RUN to another place")
-        directory = base / board
-        directory.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise BoardError(f"{base} cannot be used: {error.strerror}") from None
-    return directory
+    return base
 
 
 class BoardLock:
@@ -106,6 +124,19 @@ class BoardLock:
         finally:
             os.close(fd)
 
+    def seen_owner(self) -> str | None:
+        """Return the same without touching the lock: who acquires it meanwhile is not refused."""
+        try:
+            status = self._path.stat()
+            locks = Path("/proc/locks").read_text()
+            owner = self._path.read_bytes()[:120]
+        except OSError:
+            return None
+        device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+        if f" {device}:{status.st_ino} " not in locks:
+            return None
+        return _printable(owner) or "another process"
+
     def __enter__(self) -> BoardLock:
         """Acquire it."""
         self.acquire()
@@ -123,7 +154,10 @@ class BoardLock:
 
 def _owner(fd: int) -> str:
     try:
-        text = os.pread(fd, 120, 0).decode(errors="replace")
+        return _printable(os.pread(fd, 120, 0))
     except OSError:
         return ""
-    return "".join(c for c in text if c.isprintable())
+
+
+def _printable(text: bytes) -> str:
+    return "".join(c for c in text.decode(errors="replace") if c.isprintable())

@@ -12,3 +12,8 @@ def now_text() -> str:
     after it.
     """
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def text_of(seconds: float) -> str:
+    """Return a moment, in seconds since 1970, in the same way, in whole seconds."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

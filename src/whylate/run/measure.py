@@ -19,14 +19,23 @@ from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefuse
 from whylate.recording.finish import REACHED, finish
 from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import LoadPlan, RunPlan
-from whylate.recording.store.journal import Closing, JournalWriter
+from whylate.recording.store.journal import Closing
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan
 from whylate.run.benchmark import run_benchmark
 from whylate.run.budgets import LEAST_RATE, measuring_budget
 from whylate.run.console import copy_console
 from whylate.run.hits import end_hits, start_hits
 from whylate.run.progress import Observer, Step, Tally
-from whylate.run.record import REPORT_S, WARM_UP_S, Run, closing, leaving, must_be_new, opening
+from whylate.run.record import (
+    REPORT_S,
+    WARM_UP_S,
+    Run,
+    closing,
+    leaving,
+    must_be_new,
+    opening,
+    recorded,
+)
 from whylate.run.resolve import check, resolve
 from whylate.run.workloads import activation_rules
 from whylate.run.workloads.counters import naming, start_counters
@@ -83,10 +92,8 @@ def measure(
         client.enter(FACTS)
         snapshot = read_files(client, for_release(WANTED, welcome.release))
         plan = resolve(request, welcome.cpus, cpu_model(snapshot), started.host_cpus)
-        with closed(
-            JournalWriter(
-                directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
-            )
+        with recorded(
+            directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
         ) as journal:
             try:
                 run = Run(plan, client, journal, observer, stopped, Tally(plan))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from whylate.recording.load_rates import STOPPED
 from whylate.recording.plan import LoadPlan, RunPlan
@@ -133,6 +137,8 @@ class Tally:
     now_ns: int | None = None
     #: Bytes of blocks that shipped something new, and of windows.
     bytes: int = 0
+    #: Called with the latencies of each new block, int64 ns, overruns at their lower bound.
+    on_latencies: Callable[[NDArray[np.int64]], None] | None = None
     _next: dict[int, int] = field(default_factory=dict)
     _started: dict[int, CpuStarted] = field(default_factory=dict)
     _units: dict[int, str] = field(default_factory=dict)
@@ -200,6 +206,8 @@ class Tally:
         until = self.plan.until
         if until is not None:
             self.above += int((rows.latency_ns > until.limit_ns).sum())
+        if self.on_latencies is not None:
+            self.on_latencies(rows.latency_ns)
         highest = int(rows.latency_ns.max())
         if self.max_ns is None or highest > self.max_ns:
             self.max_ns, self.max_cpu = highest, block.cpu

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing as closed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from whylate import __version__
 from whylate.boards.facts import facts
 from whylate.boards.facts.snapshot import ProbeFacts, Snapshot
+from whylate.boards.notes import noted_run
 from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Client, ProbeRefusedError
 from whylate.recording.manifest import SCHEMA_VERSION, Change, Problem, State
@@ -103,6 +106,13 @@ def opening(
         clock_read_ns=welcome.clock_read_ns,
         problems=[],
     )
+
+
+@contextmanager
+def recorded(directory: Path, first: Opening) -> Iterator[JournalWriter]:
+    """Yield the journal of a new recording; whoever watches the board sees where it is."""
+    with noted_run(first.board, directory), closed(JournalWriter(directory, first)) as journal:
+        yield journal
 
 
 def leaving(finish: Callable[[], object]) -> list[Problem]:

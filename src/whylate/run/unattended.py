@@ -32,7 +32,6 @@ from whylate.probe.link import Link
 from whylate.recording.finish import finish
 from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import RunPlan
-from whylate.recording.store.journal import JournalWriter
 from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.run.budgets import measuring_budget
 from whylate.run.console import copy_console
@@ -46,7 +45,7 @@ from whylate.run.measure import (
 from whylate.run.preparation.image import RESULT, check_result, image_files
 from whylate.run.preparation.model import Preparation, PreparationError
 from whylate.run.progress import Observer, Step, Tally
-from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening
+from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening, recorded
 from whylate.run.resolve import check, resolve
 from whylate.run.workloads import rules
 from whylate.run.workloads.counters import counters_command, naming
@@ -201,10 +200,8 @@ def measure_unattended(
             # Its kernel, or a root that a user gave it, did not get as far as the probe.
             why = str(error).removeprefix("the probe is gone: ")
             raise BoardError(f"{board.name} ended before it was up: {why}") from None
-        with closed(
-            JournalWriter(
-                directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
-            )
+        with recorded(
+            directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
         ) as journal:
             run = Run(plan, reader.client, journal, observer, stopped, Tally(plan))
             reader.receive = run.receive

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from whylate.boards.board import Board, BoardError, Power
+from whylate.boards.notes import noted_use
 from whylate.run.progress import Observer
 from whylate.soak.cycle import CycleRunner
 from whylate.soak.journal import SoakJournal
@@ -87,7 +88,8 @@ def soak(
             try:
                 observer.log(f"switching {board.name} off")
                 power.off()
-                return _cycles(board, goal, journal, observer, stopped)
+                with noted_use(board):
+                    return _cycles(board, goal, journal, observer, stopped)
             finally:
                 _leave(board, power, found_on=bool(found_on))
         finally:

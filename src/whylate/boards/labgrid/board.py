@@ -19,6 +19,7 @@ from whylate.boards.labgrid.drivers import LabgridCard, card_of, driver_of, name
 from whylate.boards.labgrid.line import DriverChannel
 from whylate.boards.labgrid.supply import LabgridPower, find_life, greets, last_words
 from whylate.boards.labgrid.watched import WatchedStream
+from whylate.boards.notes import note_power
 from whylate.boards.power import SEQUENCER, PowerSequencer
 from whylate.boards.ssh import SshBoard
 from whylate.boards.state import state_directory
@@ -126,6 +127,11 @@ class LabgridBoard:
         return self._source.declared
 
     @property
+    def state_name(self) -> str:
+        """The name of its directory of state."""
+        return self._source.state_name
+
+    @property
     def over_console(self) -> bool:
         """Whether commands and files go over its serial console, which is slow."""
         return self._ssh is None
@@ -183,12 +189,17 @@ class LabgridBoard:
                 )
             bounded(f"{self.name}: connecting its supply", lambda: target.activate(driver))
             self._power = LabgridPower(
-                self.name, driver, self._find_life, self._before_off, self._options.sequencer
+                self.name,
+                driver,
+                self._find_life,
+                self._before_off,
+                self._options.sequencer,
+                lambda on: note_power(self.state_name, on=on),
             )
         line = driver_of(target, "ConsoleProtocol")
         if line is not None:
             bounded(f"{self.name}: opening its console", lambda: target.activate(line))
-            log = state_directory(self._source.state_name) / "console.log"
+            log = state_directory(self.state_name) / "console.log"
             log.unlink(missing_ok=True)
             self._line = line
             self._channel = DriverChannel(line)

@@ -29,7 +29,8 @@ class LabgridPower:
 
     `find_life` returns a sign that the board is on, or None. It is called after off(), and where
     the driver does not report the board to be on: some cannot, and some always report no.
-    `before_off` is called before off(), to end work on the board in order.
+    `before_off` is called before off(), to end work on the board in order. `note` is called after
+    the supply was switched, with whether it is on.
     """
 
     def __init__(
@@ -39,7 +40,9 @@ class LabgridPower:
         find_life: Callable[[], str | None],
         before_off: Callable[[], None],
         sequencer: PowerSequencer = SEQUENCER,
+        note: Callable[[bool], None] | None = None,
     ) -> None:
+        self._note = note
         self._board = board
         self._driver = driver
         self._find_life = find_life
@@ -55,6 +58,7 @@ class LabgridPower:
         if not self._reaches(on=True):
             # Some relays always read back off. The boot shows whether the board is on.
             self._reports = False
+        self._note_switched(on=True)
 
     def off(self) -> None:
         """Switch it off and verify that; raises BoardError where the board stays on."""
@@ -72,6 +76,7 @@ class LabgridPower:
                     f"{self._board} is still on although its supply was switched off: {sign}; the "
                     f"relay sticks, or it is another board's ({self._name})"
                 )
+        self._note_switched(on=False)
 
     def is_on(self) -> bool | None:
         """Return whether the board is on; None where that is unknown. Raises BoardError.
@@ -88,6 +93,10 @@ class LabgridPower:
             return None
         state = bounded(f"{self._board}: reading its supply ({self._name})", get, self._call_s)
         return state if isinstance(state, bool) else None
+
+    def _note_switched(self, *, on: bool) -> None:
+        if self._note is not None:
+            self._note(on)
 
     @property
     def _name(self) -> str:

@@ -9,6 +9,8 @@ from whylate.cli.lazy_verbs import LazyVerbs
 #: Verb, the module that has it, and the line that `whylate board --help` shows of it.
 VERBS = {
     "list": ("board.list_boards", "Show all boards: what they are, on or off, who has them."),
+    "status": ("board.status", "Show what every board does, and its last result."),
+    "watch": ("board.watch", "Watch boards while they are used, here or in a browser."),
     "on": ("board.power", "Switch boards on and wait until they take commands."),
     "off": ("board.power", "Switch boards off, whatever they do."),
     "cycle": ("board.power", "Switch boards off and on again."),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import click
 
 from whylate.boards.board import Board, BoardError, Notify, Power
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import BoardOptions, all_boards, open_board
 from whylate.boards.ready import held
 from whylate.cli.board_options import board_options
 from whylate.cli.live import LiveView
@@ -18,6 +18,8 @@ from whylate.cli.messages import print_message
 from whylate.cli.parameter_types import DURATION
 from whylate.text import plain
 
+#: A supply must not lose the load of a whole bench at once.
+OFF_REST_S = 1.0
 _BOARDS = click.argument("boards", nargs=-1, required=True, metavar="BOARD...")
 _NO_WAIT = click.option("--no-wait", is_flag=True, help="Do not wait until they take commands.")
 
@@ -41,10 +43,20 @@ def on(boards: tuple[str, ...], no_wait: bool, options: BoardOptions) -> None:
 
 
 @click.command(name="off")
-@_BOARDS
+@click.argument("boards", nargs=-1, metavar="[BOARD]...")
+@click.option("--all", "every", is_flag=True,
+              help="All virtual boards, and all of the bench, one after the other.")  # fmt: skip
 @board_options
-def off(boards: tuple[str, ...], options: BoardOptions) -> None:
-    """Switch BOARDs off: the supply is cut at once."""
+def off(boards: tuple[str, ...], every: bool, options: BoardOptions) -> None:
+    """Switch BOARDs off: the supply is cut at once.
+
+    A board that somebody has is refused. With several there is a line for each, and a second
+    between two that were on.
+    """
+    if bool(boards) == every:
+        raise click.UsageError("name the boards, or use --all")
+    if every:
+        boards = tuple(all_boards(options))
 
     def switch(board: Board, power: Power, notify: Notify) -> str:
         was_off = power.is_on() is False
@@ -52,7 +64,7 @@ def off(boards: tuple[str, ...], options: BoardOptions) -> None:
         power.off()
         return "was off" if was_off else "off"
 
-    _switch_each(boards, options, switch)
+    _switch_each(boards, options, switch, rest_s=OFF_REST_S)
 
 
 @click.command(name="cycle")
@@ -96,11 +108,17 @@ def _switch_each(
     names: tuple[str, ...],
     options: BoardOptions,
     switch: Callable[[Board, Power, Notify], str],
+    rest_s: float = 0.0,
 ) -> None:
-    """Switch one board after the other; a failure does not stop the rest."""
+    """Switch one board after the other; a failure does not stop the rest.
+
+    rest_s: after a board whose state has changed, before the next one.
+    """
     failed = False
+    rest_until = 0.0
     with LiveView() as view:
         for name in names:
+            time.sleep(max(0.0, rest_until - time.monotonic()))
             began = time.monotonic()
             try:
                 board = open_board(name, options)
@@ -112,6 +130,8 @@ def _switch_each(
                 failed = True
                 print_message(f"{name[:80]}: {error}")
             else:
+                if not state.startswith("was"):
+                    rest_until = time.monotonic() + rest_s
                 click.echo(f"{plain(name, 80)}: {state} ({time.monotonic() - began:.1f} s)")
     if failed:
         sys.exit(3)

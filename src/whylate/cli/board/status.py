@@ -1,0 +1,120 @@
+"""`whylate board status`: all boards in a table."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from whylate.cli.board.known_boards import Known, KnownBoards, known_boards
+from whylate.cli.board.watch_keys import typed_keys
+from whylate.cli.board_options import environment_option
+from whylate.cli.messages import print_message
+from whylate.cli.option_groups import GroupedCommand
+from whylate.cli.print_json import json_option, print_json
+from whylate.report.plain_console import plain_console
+from whylate.text import plain
+from whylate.watch.boards import Watch
+from whylate.watch.card import last_run_text, moment
+from whylate.watch.model import BoardView, LastRun, PowerState
+from whylate.watch.terminal import POWER_STYLES
+
+REFRESH_S = 1.0
+#: The time between two questions to a coordinator.
+LIST_S = 10.0
+
+
+@click.command(name="status", cls=GroupedCommand)
+@click.option("--watch", "follow", is_flag=True, help="Refresh the table until q is typed.")
+@environment_option
+@json_option
+def status(follow: bool, environment: Path | None, as_json: bool) -> None:
+    """Show all boards: power, who has them, image, when they were last seen, and the last result.
+
+    Nothing is switched, and no board is asked: the power of a board on a bench is what whylate
+    switched it to last, and the image what whylate wrote to its card.
+    """
+    known = known_boards(environment)
+    with closing(Watch(lambda: [board.place for board in known.boards], consoles=False)) as seen:
+        if as_json:
+            print_json({"boards": _with_bench(known.boards, seen.poll())})
+        elif follow and sys.stdin.isatty() and sys.stdout.isatty():
+            with contextlib.suppress(KeyboardInterrupt):
+                _follow(environment)
+            return
+        else:
+            plain_console().print(_table(_with_bench(known.boards, seen.poll())))
+    for problem in known.problems:
+        print_message(problem)
+    if known.problems:
+        sys.exit(3)
+
+
+def _follow(environment: Path | None) -> None:
+    """Show the table until q is typed."""
+    known = KnownBoards([], [])
+    listed_at: float | None = None
+    with (
+        closing(Watch(lambda: [board.place for board in known.boards], consoles=False)) as seen,
+        typed_keys() as typed,
+        Live(console=plain_console(), screen=True, auto_refresh=False) as live,
+    ):
+        while True:
+            if listed_at is None or time.monotonic() - listed_at > LIST_S:
+                known = known_boards(environment)
+                listed_at = time.monotonic()
+            table = _table(_with_bench(known.boards, seen.poll()))
+            problems = [Text(plain(problem), "red") for problem in known.problems]
+            live.update(Group(table, *problems, Text("q leaves", "dim")), refresh=True)
+            if typed(REFRESH_S):
+                return
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A board of the table. owner: who has it; None: nobody, as far as can be seen from here."""
+
+    name: str
+    power: PowerState
+    power_note: str
+    owner: str | None
+    image: str
+    seen: str
+    last: LastRun | None
+
+
+def _with_bench(known: Sequence[Known], views: Sequence[BoardView]) -> list[Row]:
+    """Return the rows of the table: what is seen here, and what the bench says."""
+    rows = []
+    for board, view in zip(known, views, strict=True):
+        holders = [f"{use.holder}{': ' if use.command else ''}{use.command}" for use in view.uses]
+        owner = ", ".join(holders) or (plain(board.owner, 120) if board.owner else None)
+        image = view.image or plain(board.kernel, 100)
+        rows.append(Row(view.name, view.power, view.power_note, owner, image, view.seen, view.last))
+    return rows
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("board", "power", "who has it", "image", "last seen", "last result"):
+        table.add_column(title, no_wrap=title in {"board", "power", "last seen"}, overflow="fold")
+    for row in rows:
+        style = "" if row.last is None or row.last.sound else "red"
+        table.add_row(
+            Text(row.name, "bold"),
+            Text(row.power, POWER_STYLES[row.power]),
+            Text(row.owner) if row.owner else Text("nobody", "dim"),
+            Text(row.image or "unknown", "" if row.image else "dim"),
+            Text(moment(row.seen) if row.seen else "never", "" if row.seen else "dim"),
+            Text(last_run_text(row.last), style) if row.last else Text("none", "dim"),
+        )
+    return table

@@ -1,0 +1,1 @@
+"""Boards watched from beside: only files and locks are read that the processes using them write."""

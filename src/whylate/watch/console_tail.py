@@ -1,0 +1,131 @@
+"""The end of a console's log, read as it grows, whatever it holds and however fast it comes."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import stat
+from collections import deque
+from pathlib import Path
+
+from whylate.recording.console.crashes import CrashFinder
+from whylate.text import plain
+from whylate.watch.model import ConsoleView, Line
+
+#: Read at a time; of more, the end.
+MOST_BYTES = 1 << 20
+#: Lines that are kept, characters of a line that are shown, and of a longer one that are kept.
+MOST_LINES = 200
+MOST_SHOWN = 240
+_MOST_LINE = 4096
+_LAST_BYTES = 64
+_MOST_CRASHES = 8
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|[()][AB012]|[=>78])")
+
+
+class ConsoleTail:
+    """Follows one log, which its board may begin anew under the same name."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd = -1
+        self._begin()
+
+    def _begin(self) -> None:
+        self._read = 0
+        #: The bytes before the next one to be read.
+        self._last = b""
+        self._skipped = 0
+        self._lines: deque[tuple[int, str]] = deque(maxlen=MOST_LINES)
+        self._partial = ""
+        self._number = 1
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+        self._finder = CrashFinder()
+
+    def close(self) -> None:
+        """Close the log."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def poll(self) -> ConsoleView | None:
+        """Read what was printed since the last call; None where there is no log."""
+        try:
+            if not self._open():
+                return None
+            size = os.fstat(self._fd).st_size
+            last = os.pread(self._fd, len(self._last), self._read - len(self._last))
+            if size < self._read or last != self._last:
+                # The board was switched on again: its log began anew.
+                self._begin()
+            start = max(self._read, size - MOST_BYTES)
+            if start > self._read:
+                self._skip(start - self._read)
+            data = os.pread(self._fd, size - start, start)
+        except OSError:
+            return None
+        self._read = start + len(data)
+        self._last = (self._last + data)[-_LAST_BYTES:]
+        # A file system frees the middle of a log that has grown too large: it reads as zeros.
+        self._feed(data.replace(b"\0", b""))
+        return self._view()
+
+    def _open(self) -> bool:
+        """Open the log that has the name now; return whether there is one. Raises OSError."""
+        try:
+            now = self._path.lstat()
+        except FileNotFoundError:
+            self.close()
+            return False
+        if self._fd >= 0 and os.path.samestat(now, os.fstat(self._fd)):
+            return True
+        self.close()
+        self._begin()
+        if not stat.S_ISREG(now.st_mode):
+            return False
+        self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        return stat.S_ISREG(os.fstat(self._fd).st_mode)
+
+    def _skip(self, count: int) -> None:
+        """Leave out bytes: the text after them is a new line, of a new search."""
+        self._skipped += count
+        self._last = b""
+        self._partial = ""
+        self._decoder.reset()
+        # A report that began before the gap must not go on behind it.
+        self._finder = CrashFinder()
+        self._lines = deque(((0, text) for _, text in self._lines), maxlen=MOST_LINES)
+        self._number = 1
+
+    def _feed(self, data: bytes) -> None:
+        text = self._decoder.decode(data)
+        self._finder.feed_text(text)
+        *lines, last = text.split("\n")
+        for line in lines:
+            self._lines.append((self._number, _shortened(self._partial + line)))
+            self._number += 1
+            self._partial = ""
+        self._partial = _shortened(self._partial + last)
+
+    def _view(self) -> ConsoleView:
+        crashes = self._finder.crashes()
+        marks = {crash.line: crash.fatal for crash in crashes}
+        lines = [
+            Line(_shown(text), ("fatal" if marks[at] else "crash") if at in marks else "no")
+            for at, text in [*self._lines, (self._number, self._partial)]
+            if text.strip()
+        ]
+        headlines = [plain(f"{crash.kind}: {crash.headline}", MOST_SHOWN) for crash in crashes]
+        return ConsoleView(lines, headlines[-_MOST_CRASHES:], self._skipped)
+
+
+def _shortened(line: str) -> str:
+    """Return the end of a line that is too long to be kept."""
+    return line if len(line) <= _MOST_LINE else f"…{line[-_MOST_LINE // 2 :]}"
+
+
+def _shown(line: str) -> str:
+    """Return a line as it is shown: what was written over by a carriage return is left out."""
+    parts = [part for part in line.split("\r") if part.strip()]
+    return plain(_ANSI.sub("", parts[-1] if parts else ""), MOST_SHOWN)

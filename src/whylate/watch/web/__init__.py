@@ -1,0 +1,1 @@
+"""Boards on a page, for a browser on this machine."""

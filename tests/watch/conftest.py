@@ -1,0 +1,7 @@
+"""The fixtures of watched boards."""
+
+from __future__ import annotations
+
+from browsers import browser
+
+__all__ = ["browser"]

@@ -1,0 +1,133 @@
+"""What a process that uses a board notes of it, and who reads that."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from watched_runs import finished
+
+from whylate.boards.board import notify_nobody
+from whylate.boards.local import LocalBoard
+from whylate.boards.notes import (
+    noted_run,
+    read_holder,
+    read_name,
+    read_runs,
+    read_uses,
+    state_name_of,
+)
+from whylate.boards.ready import held
+from whylate.boards.state import BoardLock, state_directory
+from whylate.watch.boards import Watch, places_in_use, used_places
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
+    return tmp_path / "run" / "local"
+
+
+def test_a_use_is_noted_while_it_lasts(state: Path) -> None:
+    assert used_places() == []
+    with held(LocalBoard(), notify_nobody):
+        [use] = read_uses(state)
+        assert (use.board, use.pid, use.recording) == ("local", os.getpid(), None)
+        assert [place.name for place in places_in_use()] == ["local"]
+    assert read_uses(state) == []
+    assert places_in_use() == []
+    assert read_name(state) == "local"
+    assert [place.name for place in used_places()] == ["local"]
+
+
+def test_a_run_is_noted_while_it_lasts_and_remembered_after_it(state: Path, tmp_path: Path) -> None:
+    with held(LocalBoard(), notify_nobody):
+        with noted_run("local", tmp_path / "one"):
+            assert read_uses(state)[0].recording == str(tmp_path / "one")
+            finished(tmp_path / "one", [1000] * 100)
+        with noted_run("local", tmp_path / "refused"):
+            pass
+        assert read_uses(state)[0].recording is None
+    assert read_runs(state) == [str(tmp_path / "one")]
+
+
+def test_a_run_beside_no_noted_use_leaves_no_note(tmp_path: Path, state: Path) -> None:
+    with noted_run("local", tmp_path / "one"):
+        assert not state.exists()
+
+
+def test_the_use_of_a_process_that_was_killed_is_over(state: Path) -> None:
+    script = (
+        "from whylate.boards.local import LocalBoard\n"
+        "from whylate.boards.ready import held\n"
+        "with held(LocalBoard(), print):\n"
+        "    print('held', flush=True)\n"
+        "    input()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        [use] = read_uses(state)
+        assert use.pid == process.pid
+        process.kill()
+        process.wait()
+        assert read_uses(state) == []
+    # Its number may be another process's by now.
+    note = state / f"use-{os.getpid()}.json"
+    note.write_bytes(msgspec.json.encode(msgspec.structs.replace(use, pid=os.getpid())))
+    assert read_uses(state) == []
+    with held(LocalBoard(), notify_nobody):
+        assert len(read_uses(state)) == 1
+    assert list(state.glob("use-*")) == []
+
+
+def test_a_holder_is_named_by_its_verb() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "whylate", "board", "run", "local", "--", "sleep", "60"]
+    ) as process:
+        try:
+            holder = read_holder(process.pid)
+            while holder is not None and holder.words[:1] != ("board",):
+                holder = read_holder(process.pid)
+            assert holder is not None
+            assert holder.words == ("board", "run", "local", "--", "sleep", "60")
+        finally:
+            process.terminate()
+    assert read_holder(2**22 + 1) is None
+
+
+def test_the_owner_of_a_lock_is_seen_without_touching_it(state: Path) -> None:
+    directory = state_directory("board7")
+    lock = BoardLock(directory, "board7")
+    assert lock.seen_owner() is None
+    with lock:
+        assert f"process {os.getpid()} of user {os.getuid()}" in str(lock.seen_owner())
+    assert lock.seen_owner() is None
+    del state
+
+
+@pytest.mark.parametrize(
+    "name", ["ssh://root@board7:2222", "ssh://[::1]", "x" * 90, "../..", "\udcff", "a b"]
+)
+def test_any_name_has_a_directory_of_its_own(name: str) -> None:
+    directory = state_directory(state_name_of(name))
+    assert directory.is_dir()
+    assert directory != state_directory(state_name_of(name + "1"))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"[" * 10_000, b'{"board": 7}', b"\xff" * 2_000_000]
+)
+def test_a_note_that_is_damaged_is_none(content: bytes, state: Path) -> None:
+    with held(LocalBoard(), notify_nobody):
+        pass
+    for name in (f"use-{os.getpid()}.json", "runs.json", "power.json", "image.json"):
+        (state / name).write_bytes(content)
+    seen = Watch(used_places).poll()
+    assert [(view.name, view.uses, view.last) for view in seen] == [("local", [], None)]
