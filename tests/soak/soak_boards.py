@@ -156,5 +156,5 @@ def recording(directory: Path, *, dropped: int = 0, policy: str = "fifo") -> Rec
         problems=[],
     )
     made = Recording(directory, manifest)
-    made.__dict__["samples"] = [cpu_series]  # as if they had been read
+    made.__dict__["series"] = [cpu_series]  # as if they had been read
     return made

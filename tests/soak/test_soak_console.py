@@ -16,6 +16,7 @@ from whylate.recording.console.log import CUT, read_console
 from whylate.run.console import copy_console
 from whylate.soak.console import TEXT, ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.cycle import CycleRunner
+from whylate.soak.run_result import RunResult
 from whylate.wire.frame import encode_frame
 
 BOOTLOGS = Path(__file__).parents[1] / "boards" / "data" / "bootlogs"
@@ -122,8 +123,9 @@ def frames(seed: int) -> bytes:
 def judged(tail: ConsoleTail, printed: int) -> tuple[str, str]:
     """What becomes of a cycle that had no failure but what this console shows."""
     runner = cast(Any, CycleRunner.__new__(CycleRunner))
-    runner._tail = tail
-    return cast("tuple[str, str]", CycleRunner._judge(runner, None, None, printed))
+    runner._tail, runner._logged, runner._result = tail, [], RunResult()
+    runner._causes = CycleRunner._find_causes(runner, printed)
+    return cast("tuple[str, str]", CycleRunner._judge(runner, None, None))
 
 
 @pytest.fixture

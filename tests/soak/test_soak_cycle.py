@@ -14,18 +14,21 @@ import pytest
 from click.testing import CliRunner, Result
 from soak_boards import PANIC, PaperBoard, recording
 
+from soak_plans import wakeup_soak
 from whylate.cli.board import command as board_group
 from whylate.cli.board import soak as soak_verb
 from whylate.cli.board.soak_table import percent
+from whylate.recording.console.crashes import find_crashes
 from whylate.recording.reader import Recording
 from whylate.run.progress import Quiet
 from whylate.soak import cycle as soak_cycle
+from whylate.soak import run_result
 from whylate.soak.carry_out import Ended, Goal, soak
 from whylate.soak.guard import Guard
 from whylate.soak.journal import read_soak
 from whylate.soak.model import Cycle, SoakPlan
 
-PLAN = SoakPlan(board="board7", run_for_ns=10**8, interval_ns=10**6, loads=[])
+PLAN = wakeup_soak()
 
 
 class Watcher(Quiet):
@@ -45,13 +48,15 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     printed: dict[str, Any] = {}
 
     def opened(directory: Path) -> Recording:
-        return recording(directory, **printed)
+        of_runs = {name: value for name, value in printed.items() if name != "logged"}
+        return recording(directory, **of_runs)
 
     def measured(_board: object, _request: object, directory: Path, *_: object) -> object:
         return opened(directory).manifest
 
     monkeypatch.setattr(soak_cycle, "measure", measured)
-    monkeypatch.setattr(soak_cycle, "open_recording", opened)
+    monkeypatch.setattr(soak_cycle, "read_kernel_log", lambda *_: printed.get("logged", []))
+    monkeypatch.setattr(run_result, "open_recording", opened)
     return printed
 
 
@@ -118,6 +123,34 @@ def test_a_cycle_whose_run_can_be_trusted_is_ok(
     assert [item.outcome for item in cycles] == ["ok", "ok"]
     assert cycles[0].latency is not None
     assert (cycles[0].latency.seen, cycles[0].latency.max_ns) == (100, 9_000)
+
+
+# -- programs that crash, and jobs that fail
+
+SEGFAULT = "sparse[17287]: segfault at 0 ip 000055a3e02575d4 sp 00007ffe20cd0c70 error 4 in sparse"
+
+
+def test_a_program_that_crashed_in_the_kernels_log_alone_is_a_failure(
+    command: Callable[..., Result], runs: dict[str, Any], tmp_path: Path
+) -> None:
+    runs.update(logged=list(find_crashes(SEGFAULT)))
+    done = command("--cycles", "2")
+    assert done.exit_code == 1, done.output
+    cycles = read_soak(tmp_path / "s")[1]
+    assert [(item.outcome, item.why) for item in cycles] == [("program-crashed", SEGFAULT)] * 2
+    assert "segfault" in done.stdout
+    # What was measured is kept.
+    assert all(item.latency is not None and item.figures for item in cycles)
+
+
+def test_a_program_that_crashed_on_the_console_is_a_failure_of_a_run_that_was_fine(
+    board: PaperBoard, runs: dict[str, Any], tmp_path: Path
+) -> None:
+    del runs
+    board.power.first_words += f"[    4.000000] {SEGFAULT}\n".encode()
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False)
+    assert (cycle.outcome, cycle.why) == ("program-crashed", SEGFAULT)
+    assert [(cause.kind, cause.what) for cause in cycle.causes] == [("program-crashed", "segfault")]
 
 
 # -- crashes, and users who leave

@@ -1,4 +1,4 @@
-"""`whylate board soak`: boot, measure and switch off a board again and again."""
+"""`whylate board soak`: boot a board, run a workload and switch it off, again and again."""
 
 from __future__ import annotations
 
@@ -9,19 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from whylate.boards.open import BoardOptions, open_board
 from whylate.cli.board.soak_table import duration, print_table
+from whylate.cli.board.soak_workload import WORKLOADS, SoakCommand, workload_run
 from whylate.cli.board_options import board_options
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.live import LiveView
-from whylate.cli.option_groups import GroupedCommand, Heading, option_under
+from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import DURATION, LOAD, NewPath
 from whylate.cli.print_json import json_option, print_json
 from whylate.cli.run_options import new_directory
 from whylate.lab.description import names
-from whylate.recording.plan import LoadPlan
+from whylate.recording.plan import LoadPlan, RunPlan
+from whylate.run.errors import RequestError
 from whylate.run.progress import Progress, Step
+from whylate.run.resolve import check
+from whylate.run.workloads.wakeup import plan_wakeups
 from whylate.soak.journal import read_soak
 from whylate.soak.model import Cycle, Keep, SoakPlan
 from whylate.soak.summary import SoakSummary, summarize
@@ -36,21 +41,25 @@ _where = option_under(Heading.WHERE)
 _output = option_under(Heading.OUTPUT)
 
 
-@click.command(name="soak", cls=GroupedCommand)
+@click.command(name="soak", cls=SoakCommand)
 @click.argument("board", required=False)
 @_length("--cycles", type=click.IntRange(1, 1_000_000), metavar="N",
               help="End after N cycles.")  # fmt: skip
 @_length("--for", "for_ns", type=DURATION, help="End after this time, like 8h.")
 @_what("--run-for", "run_for_ns", type=DURATION, default="5s", show_default=True,
-              help="How long each cycle measures.")  # fmt: skip
+              help="Without a WORKLOAD: how long each cycle measures wakeups.")  # fmt: skip
 @_what("--interval", "interval_ns", type=DURATION, default="1ms", show_default=True,
-              help="Time between activations of a CPU.")  # fmt: skip
+              help="Without a WORKLOAD: time between activations of a CPU.")  # fmt: skip
 @_what("--load", "loads", type=LOAD, multiple=True, metavar="KIND[:N]",
-              help="A background load, as in `whylate measure`. May be repeated.")  # fmt: skip
+              help="Without a WORKLOAD: a background load, as in `whylate measure`. May be "
+              "repeated.")  # fmt: skip
 @_output("--keep", type=click.Choice(["all", "failures"]), default="all", show_default=True,
               help="Recordings to keep; console logs are always kept.")  # fmt: skip
 @_where("--boot-timeout", "boot_ns", type=DURATION, default="3min", show_default=True,
               help="Cut the power of a board that is not up after this.")  # fmt: skip
+@_where("--run-timeout", "run_timeout_ns", type=DURATION,
+              help="Cut the power of a board whose run is not over after this.  "
+              "[default: 4 min more than planned; 64 min for benchmarks]")  # fmt: skip
 @_where("--off-for", "off_ns", type=DURATION,
               help="Time between off and on.  [default: 2s; none for virtual boards]",
               )  # fmt: skip
@@ -63,7 +72,11 @@ _output = option_under(Heading.OUTPUT)
               help="Only show the soak in this directory.")  # fmt: skip
 @json_option
 @board_options
+@click.pass_context
 def soak(
+    ctx: click.Context,
+    /,
+    *,
     board: str | None,
     cycles: int | None,
     for_ns: int | None,
@@ -72,14 +85,28 @@ def soak(
     loads: tuple[LoadPlan, ...],
     keep: Keep,
     boot_ns: int,
+    run_timeout_ns: int | None,
     off_ns: int | None,
     give_up: int,
     output: Path | None,
     show: Path | None,
     as_json: bool,
+    words: tuple[str, ...],
     options: BoardOptions,
 ) -> None:
-    """Switch BOARD on, boot it, measure and cut its power, for --cycles N or --for 8h.
+    """Switch BOARD on, boot it, run WORKLOAD and cut its power, for --cycles N or --for 8h.
+
+    WORKLOAD is written as its verb is, without a board:
+
+    \b
+      whylate board soak board7 --for 8h cmd -- make -C /src -j16
+      whylate board soak board7 --for 8h memory --ops copy --sizes 64M
+      whylate board soak board7 --for 8h measure --for 10s --load net:2
+      whylate board soak board7 --for 8h app -- jackd -d dummy
+      whylate board soak board7 --for 8h section irqs-off
+
+    Without one the wakeups of --run-for, --interval and --load are measured. Crashes of the kernel
+    and of programs, hangs, and commands that end with a status other than 0 are counted.
 
     A board that hangs has its power cut after a timeout. Each cycle leaves its console log and its
     recording in DIR, and one line in DIR/cycles.jsonl. After the host was killed, the same command
@@ -87,7 +114,7 @@ def soak(
 
     Exit status: 0 the soak is complete and no cycle failed, 1 a cycle failed, 3 the soak ended
     early or without a complete cycle, and none failed.
-    """
+    """  # noqa: D301 (it is a backspace, by which click keeps lines)
     goal: Goal | None = None
     ended: Ended | None = None
     if show is not None:
@@ -102,17 +129,22 @@ def soak(
         from whylate.soak.carry_out import Goal
         from whylate.soak.model import SoakPlan
 
+        run = (
+            _workload(words, ctx)
+            if words
+            else RunPlan(workload=plan_wakeups(run_for_ns, interval_ns), loads=list(loads))
+        )
+        check(run)
         directory = output if output is not None else new_directory("soaks", board)
         off_s = off_ns / 1e9 if off_ns is not None else (0.0 if _is_virtual(board) else 2.0)
         plan = SoakPlan(
             board=board,
-            run_for_ns=run_for_ns,
-            interval_ns=interval_ns,
-            loads=list(loads),
+            run=run,
             smp=options.cpus,
             kernel_args=list(options.kernel_args),
             keep=keep,
             boot_timeout_s=boot_ns / 1e9,
+            run_timeout_s=run_timeout_ns / 1e9 if run_timeout_ns is not None else None,
             off_s=off_s,
         )
         goal = Goal(cycles, for_ns / 1e9 if for_ns is not None else None, give_up)
@@ -127,6 +159,21 @@ def soak(
         sys.exit(1)
     # An incomplete soak has not passed.
     sys.exit(3 if ended == "ended early" or not summary.cycles else 0)
+
+
+#: The options that say which wakeups are measured where there is no workload.
+_OF_WAKEUPS = {"run_for_ns": "--run-for", "interval_ns": "--interval", "loads": "--load"}
+
+
+def _workload(words: tuple[str, ...], ctx: click.Context) -> RunPlan:
+    """Return what each cycle measures; raises RequestError."""
+    for name, option in _OF_WAKEUPS.items():
+        if words[0] in WORKLOADS and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise RequestError(
+                f"{option} is for a soak without a workload: write the options of {words[0]} "
+                "behind it"
+            )
+    return workload_run(words, ctx)
 
 
 def _end_reason(summary: SoakSummary, goal: Goal | None, ended: Ended | None) -> str:
@@ -179,6 +226,7 @@ class _Watcher:
             from whylate.text import plain
 
             booted = f", booted in {cycle.boot_s:.1f} s" if cycle.boot_s is not None else ""
+            booted += f", ran for {cycle.run_s:.1f} s" if cycle.run_s is not None else ""
             why = f": {plain(cycle.why, 200)}" if cycle.why else ""
             with contextlib.suppress(OSError):
                 click.echo(f"whylate: cycle {cycle.cycle}: {cycle.outcome}{booted}{why}", err=True)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
-from whylate.quantities import format_ns
+from whylate.quantities import format_ns, format_short_ns
 from whylate.report.plain_console import plain_console
-from whylate.soak.summary import FLAT_BYTES, Memory, Rate, SoakSummary, Times
+from whylate.soak.summary import (
+    FLAT_BYTES,
+    Failed,
+    Figures,
+    Memory,
+    Rate,
+    SeenCause,
+    SoakSummary,
+    Times,
+)
 from whylate.text import plain
+
+#: Rows of figures; a sweep may have thousands of points.
+MOST_FIGURES = 20
 
 
 def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
@@ -25,12 +37,19 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
     table.add_row("cycles", f"{summary.cycles}{interrupted}, in {duration(summary.seconds)}")
     table.add_row("failures", _rate(summary.failures))
     for failed in summary.kinds:
-        row = Text.assemble(
-            _rate(failed.rate), f"; first in cycle {failed.first_cycle}: ", plain(failed.why, 300)
-        )
-        table.add_row(f"  {failed.kind}", row)
+        table.add_row(f"  {failed.kind}", _rate(failed.rate))
+        if not failed.causes:
+            table.add_row("", _first(failed))
+        for cause in failed.causes:
+            table.add_row(Text(f"    {plain(cause.what, 60)}"), _cause(failed, cause))
     table.add_row("booted in", _times(summary.boot))
     table.add_row("measuring after", _times(summary.measuring))
+    if summary.run is not None:
+        table.add_row("ran for", _times(summary.run))
+    for figures in summary.figures[:MOST_FIGURES]:
+        table.add_row(Text(f"  {plain(figures.name, 60)}"), _figures(figures))
+    if (more := len(summary.figures) - MOST_FIGURES) > 0:
+        table.add_row("", f"{more} more figures are in --json")
     if summary.expected:
         highest = f", longest latency {format_ns(summary.max_ns)}" if summary.max_ns else ""
         lost = f", {summary.dropped} dropped" if summary.dropped else ""
@@ -46,20 +65,65 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
         console.print(Text(f"The soak was {ended}."))
 
 
+def _cause(failed: Failed, cause: SeenCause) -> Text:
+    """Return how often a cause was seen, where it is not the only one, and its first report."""
+    only = cause.rate.count == failed.rate.count
+    text = Text() if only else Text.assemble(_rate(cause.rate), "; ")
+    if cause.events > cause.rate.count:
+        text.append(f"seen {cause.events} times, ")
+    return Text.assemble(text, _first(cause))
+
+
+def _first(failed: Failed | SeenCause) -> Text:
+    return Text(f"first in cycle {failed.first_cycle}: {plain(failed.why, 300)}")
+
+
+def _figures(figures: Figures) -> Text:
+    def shown(value: float) -> str:
+        if figures.unit == "ns":
+            return format_short_ns(round(value))
+        return f"{value:,.4g} {figures.unit}".rstrip()
+
+    between = (
+        f" ({shown(figures.low)} to {shown(figures.high)}, 95 %)"
+        if figures.low is not None and figures.high is not None
+        else ""
+    )
+    return Text(
+        f"median {shown(figures.median)}{between}, least {shown(figures.min)}, "
+        f"most {shown(figures.max)}"
+    )
+
+
 def _rate(rate: Rate) -> Text:
     if not rate.of:
         return Text("no complete cycle", "yellow")
     counted = f"{rate.count} of {rate.of}"
     if not rate.count:
-        return Text(f"{counted}: rate below {percent(rate.high, ROUND_CEILING)} (95 %)", "green")
+        text = f"{counted}: rate below {percent(rate.high, ROUND_CEILING)} (95 %)"
+        if rate.hourly is not None:
+            text += f", below {rounded(rate.hourly.high, ROUND_CEILING)} an hour"
+        return Text(text, "green")
     low, high = percent(rate.low, ROUND_FLOOR), percent(rate.high, ROUND_CEILING)
-    return Text(f"{counted}: rate {low} to {high} (95 %)", "red")
+    text = f"{counted}: rate {low} to {high} (95 %)"
+    if rate.hourly is not None:
+        hourly = rate.hourly
+        text += (
+            f", {rounded(hourly.per_hour, ROUND_HALF_EVEN)} an hour "
+            f"({rounded(hourly.low, ROUND_FLOOR)} to {rounded(hourly.high, ROUND_CEILING)})"
+        )
+    return Text(text, "red")
 
 
 def percent(rate: float, rounding: str) -> str:
     """Return a limit with two digits, rounded away from what it holds (decimal.ROUND_...)."""
-    shown = Context(prec=2, rounding=rounding).multiply(Decimal(str(rate)), 100)
-    return f"{float(shown):g} %"
+    return f"{rounded(rate, rounding, 100)} %"
+
+
+def rounded(value: float, rounding: str, times: int = 1) -> str:
+    """Return a multiple of a number with two digits, rounded as told (decimal.ROUND_...)."""
+    shown = Context(prec=2, rounding=rounding).multiply(Decimal(str(value)), times)
+    return f"{float(shown):g}"
 
 
 def _times(times: Times | None) -> Text:
