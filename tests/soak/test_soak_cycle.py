@@ -16,7 +16,7 @@ from soak_boards import PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
 from whylate.cli.board import command as board_group
-from whylate.cli.board import soak as soak_verb
+from whylate.cli.board import soak_run
 from whylate.cli.board.soak_table import percent
 from whylate.recording.console.crashes import find_crashes
 from whylate.recording.reader import Recording
@@ -77,8 +77,8 @@ def command(
                 journal = directory / "cycles.jsonl"
                 return journal.exists() and journal.read_bytes().count(b"\n") >= end_after
 
-        monkeypatch.setattr(soak_verb, "Interrupt", Interrupt)
-        monkeypatch.setattr(soak_verb, "open_board", lambda *_: board)
+        monkeypatch.setattr(soak_run, "Interrupt", Interrupt)
+        monkeypatch.setattr(soak_run, "open_board", lambda *_: board)
         common = ["soak", "board7", "--off-for", "1ms", "-o", str(directory)]
         return CliRunner().invoke(board_group, [*common, *arguments])
 
@@ -247,7 +247,9 @@ def test_programs_are_told_how_it_ended_and_what_its_goal_was(
     done = command("--cycles", "4", "--json", end_after=end_after)
     reported = json.loads(done.stdout)
     assert reported["ended"] == ended
-    assert reported["goal"] == {"cycles": 4, "seconds": None, "give_up": 20}
+    assert reported["goal"] == {
+        "cycles": 4, "seconds": None, "give_up": 20, "until_crash": False,
+    }  # fmt: skip
     assert reported["summary"]["cycles"] == end_after
 
 

@@ -68,7 +68,8 @@ class CycleRunner:
     """Carries out one cycle on a board that is held and off; for one use.
 
     off_first: switch off before, since the former cycle failed. mark_seen: whether the console
-    showed a mark that was printed on the board before; None: not tried yet.
+    showed a mark that was printed on the board before; None: not tried yet. leave_crashed: a board
+    on which the kernel or a program crashed, or that hangs, is left on as it is.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class CycleRunner:
         *,
         off_first: bool,
         mark_seen: bool | None,
+        leave_crashed: bool = False,
     ) -> None:
         assert board.power is not None  # noqa: S101 - soak() refuses such boards
         self._board = board
@@ -91,6 +93,7 @@ class CycleRunner:
         self._stopped = stopped
         self._off_first = off_first
         self._mark_seen = mark_seen
+        self._leave_crashed = leave_crashed
         console = board.console
         self._tail = ConsoleTail(console, place / CONSOLE) if console is not None else None
         self._guard = Guard(self._power, self._tail, stopped)
@@ -107,6 +110,8 @@ class CycleRunner:
 
     def carry_out(self, number: int, session: int) -> Cycle:
         """Return the result of the cycle; the board is off again, unless its supply failed.
+
+        Or unless it crashed, and is left as it is.
 
         Raises RequestError for a workload that no board could do, and DiskError.
         """
@@ -127,12 +132,13 @@ class CycleRunner:
                     self._guard.over()
                     printed = len(self._tail.read()) if self._tail is not None else 0
                     printed = self._guard.living(printed)
-                    off = self._off()
+                    self._causes = self._find_causes(printed)
+                    left_on = self._is_left(failure)
+                    off = None if left_on else self._off()
             if off is not None and failure is None:
                 self._stage = "off"
                 failure = off
             console = self._console_check()
-            self._causes = self._find_causes(printed)
             outcome, why = self._judge(failure, console)
             if outcome == "crashed" and self._stage == "power":
                 # A board that crashed had power, even if its boot was not seen.
@@ -157,6 +163,7 @@ class CycleRunner:
             latency=self._result.latency,
             figures=list(self._result.figures),
             causes=self._causes,
+            left_on=left_on,
             host_rss_bytes=rss_bytes(),
         )
 
@@ -285,6 +292,12 @@ class CycleRunner:
         except BoardError as error:
             return "no-power", str(error)
         return None
+
+    def _is_left(self, failure: tuple[Outcome, str] | None) -> bool:
+        """Whether the board is left on: it crashed or hangs, and still has its power."""
+        if not self._leave_crashed or self._guard.cut is not None:
+            return False
+        return worst(failure, self._causes)[0] in ("crashed", "program-crashed", "hung")
 
     # The outcome.
 

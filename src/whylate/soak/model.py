@@ -50,6 +50,8 @@ class SoakPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     #: Of a virtual board.
     smp: Small | None = None
     kernel_args: list[str] = []
+    #: The tarball of the root that a virtual board boots; None: its own.
+    root: str | None = None
     keep: Keep = "all"
     #: From the order to switch on until it takes commands.
     boot_timeout_s: float = 180.0
@@ -143,5 +145,7 @@ class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     figures: list[RunFigure] = []
     #: All that was seen to go wrong, each once; the worst of it is the outcome.
     causes: list[Cause] = []
+    #: Whether the board was left on, as it was after a crash.
+    left_on: bool = False
     #: Memory of this process after the cycle.
     host_rss_bytes: Count = 0

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from whylate.quantities import format_ns, format_short_ns
 from whylate.report.plain_console import plain_console
+from whylate.soak.comparison import ComparisonSummary
 from whylate.soak.summary import (
     FLAT_BYTES,
     Failed,
@@ -20,6 +21,7 @@ from whylate.soak.summary import (
     SoakSummary,
     Times,
 )
+from whylate.stats.comparison.rarer_side import least_counts
 from whylate.text import plain
 
 #: Rows of figures; a sweep may have thousands of points.
@@ -63,6 +65,48 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
     console.print(table)
     if ended:
         console.print(Text(f"The soak was {ended}."))
+
+
+def print_comparison(summary: ComparisonSummary, directory: Path, ended: str) -> None:
+    """Print a comparison so far. ended: why it ended before it was decided; "": it did not."""
+    console = plain_console()
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for letter, side in zip("AB", summary.sides, strict=True):
+        table.add_row(letter, Text(plain(side.name, 80)))
+        table.add_row("  crashes", _rate(side.crashes))
+        for failed in side.soak.kinds:
+            counted = "" if failed.kind in summary.counted else ", not compared"
+            row = Text(f"{failed.rate.count} of {failed.rate.of}{counted}, ")
+            table.add_row(f"    {failed.kind}", row.append_text(_first(failed)))
+        if side.soak.run is not None:
+            table.add_row("  ran for", _times(side.soak.run))
+        for figures in side.soak.figures[:MOST_FIGURES]:
+            table.add_row(Text(f"    {plain(figures.name, 60)}"), _figures(figures))
+    pairs = summary.pairs
+    table.add_row(
+        "pairs",
+        f"{pairs.count}: A alone crashed in {pairs.first_alone}, B alone in {pairs.second_alone}, "
+        f"both in {pairs.both}",
+    )
+    table.add_row("kept in", Text(plain(str(directory), 1000)))
+    console.print(table)
+    console.print(_verdict(summary))
+    if ended:
+        console.print(Text(f"The comparison was {ended}. The same command resumes it."))
+
+
+def _verdict(summary: ComparisonSummary) -> Text:
+    pairs = summary.pairs
+    error = f"error rate {100 * summary.error_rate:g} %, all looks together"
+    if pairs.verdict == "inconclusive":
+        rarer, oftener = sorted((pairs.first_alone, pairs.second_alone))
+        missing = least_counts(rarer)[rarer] - oftener
+        text = f"inconclusive: {missing} more crashes of one side alone would decide"
+        return Text(text, "yellow")
+    worse, style = ("more", "red") if pairs.verdict == "worse" else ("less", "green")
+    return Text(f"{pairs.verdict}: B crashes {worse} often than A ({error})", style)
 
 
 def _cause(failed: Failed, cause: SeenCause) -> Text:

@@ -57,20 +57,25 @@ class SoakCommand(GroupedCommand):
         return super().parse_args(ctx, own)
 
     def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], tuple[str, ...]]:
-        _, rest = self._first_argument(ctx, args)
-        word, behind = self._first_argument(ctx, rest)
+        word, behind, compares = self._first_argument(ctx, args)
+        if not (compares and word in WORKLOADS):
+            # It is the board; of two that are compared the names are values of the option.
+            word, behind, _ = self._first_argument(ctx, behind)
         if word is None:
             return args, ()
         at = len(args) - len(behind) - 1
         return args[:at], tuple(args[at:])
 
-    def _first_argument(self, ctx: click.Context, args: list[str]) -> tuple[str | None, list[str]]:
-        """Return the first argument that is no option, and what stands behind it."""
+    def _first_argument(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, list[str], bool]:
+        """Return the first argument that is no option, what stands behind it, and --compare."""
         parser = self.make_parser(ctx)
         parser.allow_interspersed_args = False
         given, behind, _ = parser.parse_args(list(args))
         word = given.get("board")
-        return (word if isinstance(word, str) else None), behind
+        compares = isinstance(given.get("compared"), tuple)
+        return (word if isinstance(word, str) else None), behind, compares
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the usage with the workload at its end."""
