@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from soak_boards import PANIC, PaperBoard, recording
+from soak_boards import BOOT, PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
 from whylate.cli.board import command as board_group
@@ -151,6 +151,48 @@ def test_a_program_that_crashed_on_the_console_is_a_failure_of_a_run_that_was_fi
     _, [cycle] = carried_out(board, tmp_path / "s", lambda: False)
     assert (cycle.outcome, cycle.why) == ("program-crashed", SEGFAULT)
     assert [(cause.kind, cause.what) for cause in cycle.causes] == [("program-crashed", "segfault")]
+
+
+# -- until a crash
+
+
+def test_a_soak_until_a_crash_leaves_the_board_as_it_is(
+    command: Callable[..., Result], board: PaperBoard, tmp_path: Path
+) -> None:
+    board.power.first_words += PANIC
+    done = command("--cycles", "9", "--until-crash")
+    assert done.exit_code == 1, done.output
+    [cycle] = read_soak(tmp_path / "s")[1]
+    assert (cycle.outcome, cycle.left_on) == ("crashed", True)
+    assert board.stays_on
+    assert board.power.state
+    assert board.power.history == [False, True], "its power was not cut after the crash"
+    assert "The soak was ended at a crash" in done.stdout
+    assert "its console: whylate board console board7" in done.stdout
+
+
+def test_it_is_switched_off_where_it_did_not_crash_and_goes_on(
+    command: Callable[..., Result], board: PaperBoard, runs: dict[str, Any], tmp_path: Path
+) -> None:
+    runs.update(dropped=7)  # a run without a verdict is no crash
+    done = command("--cycles", "2", "--until-crash")
+    cycles = read_soak(tmp_path / "s")[1]
+    assert [(item.outcome, item.left_on) for item in cycles] == [("run-failed", False)] * 2
+    assert not board.power.state
+    assert "its console" not in done.stdout
+
+
+def test_a_soak_that_ended_at_a_crash_resumes_with_the_power_cut(
+    command: Callable[..., Result], board: PaperBoard, tmp_path: Path
+) -> None:
+    board.power.first_words += PANIC
+    command("--cycles", "9", "--until-crash")
+    board.power.first_words = BOOT
+    assert command("--cycles", "3", "--until-crash").exit_code == 1
+    cycles = read_soak(tmp_path / "s")[1]
+    assert [item.outcome for item in cycles] == ["crashed", "ok", "ok"]
+    assert board.power.history[2:4] == [False, True]
+    assert not board.power.state
 
 
 # -- crashes, and users who leave
