@@ -21,7 +21,6 @@ from whylate.soak import cycle as soak_cycle
 from whylate.soak import run_result
 from whylate.soak.carry_out import Goal
 from whylate.soak.comparison import (
-    CRASHES,
     ComparisonPlan,
     Side,
     compare_soaks,
@@ -29,7 +28,7 @@ from whylate.soak.comparison import (
     pair_up,
     read_comparison,
 )
-from whylate.soak.model import Cause, Cycle, Outcome
+from whylate.soak.model import CRASHES, Cause, Cycle, Outcome
 
 PLAN = ComparisonPlan(sides=("old", "new"), counted=list(CRASHES))
 

@@ -14,7 +14,7 @@ from whylate.boards.notes import noted_use
 from whylate.run.progress import Observer
 from whylate.soak.cycle import CycleRunner
 from whylate.soak.journal import SoakJournal
-from whylate.soak.model import Cycle, SoakPlan
+from whylate.soak.model import CRASHES, Cycle, SoakPlan
 
 #: So many consecutive failures end a soak: the board does not recover by itself.
 GIVE_UP = 20
@@ -131,14 +131,14 @@ def _cycles(
         cycle = runner.carry_out(number, journal.session)
         journal.append(cycle)
         observer.cycle_ended(cycle)
-        if cycle.left_on:
+        if goal.until_crash and cycle.outcome in CRASHES:
             return "at a crash"
         failures = 0 if cycle.outcome in {"ok", "interrupted"} else failures + 1
     return "done"
 
 
 def _has_ended_at_a_crash(journal: SoakJournal) -> bool:
-    """Whether the last cycle of this start left the board on."""
+    """Whether the last cycle of this start left the board on, as it was after a crash."""
     last = journal.cycles[-1] if journal.cycles else None
     return last is not None and last.session == journal.session and last.left_on
 

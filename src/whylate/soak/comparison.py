@@ -30,8 +30,6 @@ SCHEMA_VERSION = 1
 COMPARISON = "compare.json"
 #: The soaks of the sides.
 FOLDERS = ("a", "b")
-#: What counts as a crash unless told otherwise.
-CRASHES: tuple[FailureKind, ...] = ("program-crashed", "hung", "crashed")
 #: After these the workload was not tried, so that nothing is known of the side.
 _NOT_TRIED: tuple[Outcome, ...] = ("interrupted", "no-power", "no-boot", "no-probe")
 

@@ -22,7 +22,7 @@ from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boo
 from whylate.soak.guard import Guard
 from whylate.soak.journal import CONSOLE, RECORDING
 from whylate.soak.kernel_log import read_kernel_log, show_program_crashes
-from whylate.soak.model import Cause, ConsoleCheck, Cycle, FailureKind, Outcome, SoakPlan
+from whylate.soak.model import CRASHES, Cause, ConsoleCheck, Cycle, FailureKind, Outcome, SoakPlan
 from whylate.soak.run_result import RunResult, read_result
 
 #: The time beyond its plan after which a run loses power. It covers copying the probe over a slow
@@ -297,7 +297,12 @@ class CycleRunner:
         """Whether the board is left on: it crashed or hangs, and still has its power."""
         if not self._leave_crashed or self._guard.cut is not None:
             return False
-        return worst(failure, self._causes)[0] in ("crashed", "program-crashed", "hung")
+        if worst(failure, self._causes)[0] not in CRASHES:
+            return False
+        # A kernel may reset the board after a panic.
+        with contextlib.suppress(BoardError):
+            return self._power.is_on() is not False
+        return True
 
     # The outcome.
 

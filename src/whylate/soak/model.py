@@ -32,6 +32,8 @@ FailureKind = Literal[
     "console-cut",
 ]
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
+#: The board came up and then died, or a program on it did.
+CRASHES: tuple[FailureKind, ...] = ("program-crashed", "hung", "crashed")
 #: interrupted: by Ctrl-C or a killed host, without a crash; no result about the board.
 Outcome = Literal[FailureKind, "ok", "interrupted"]
 

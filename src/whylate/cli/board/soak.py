@@ -21,8 +21,7 @@ from whylate.run.errors import RequestError
 from whylate.run.resolve import check
 from whylate.run.workloads.wakeup import plan_wakeups
 from whylate.soak.carry_out import Goal
-from whylate.soak.comparison import CRASHES
-from whylate.soak.model import FAILURE_KINDS, FailureKind, Keep, SoakPlan
+from whylate.soak.model import CRASHES, FAILURE_KINDS, FailureKind, Keep, SoakPlan
 
 _what = option_under(Heading.WHAT)
 _length = option_under(Heading.LENGTH)
@@ -141,12 +140,14 @@ def soak(
     goal = Goal(cycles, for_ns / 1e9 if for_ns is not None else None, give_up, until_crash)
 
     def plan_for(name: str, run: RunPlan, options: BoardOptions) -> SoakPlan:
+        # The kernel of a virtual board resets after a panic, and the board then ends.
+        halt = ["panic=0"] if until_crash and name in names() else []
         off_s = off_ns / 1e9 if off_ns is not None else (0.0 if name in names() else 2.0)
         return SoakPlan(
             board=name,
             run=run,
             smp=options.cpus,
-            kernel_args=list(options.kernel_args),
+            kernel_args=[*options.kernel_args, *halt],
             root=str(options.root) if options.root is not None else None,
             keep=keep,
             boot_timeout_s=boot_ns / 1e9,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import sys
 from collections.abc import Callable, Sequence
@@ -149,10 +150,16 @@ def _with_knobs(options: BoardOptions, applied: Applied) -> BoardOptions:
 
 def _how_to_attach(plan: SoakPlan, directory: Path, last: Cycle) -> str:
     """Return how to look at a board that was left as it was after a crash."""
+    board, why = plain(plan.board, 80), plain(last.why, 200)
+    if not last.left_on:
+        return (
+            f"{board} lost its power or reset after: {why}\n"
+            "A board stays as it is after a panic if its kernel has panic=0"
+        )
     return (
-        f"{plain(plan.board, 80)} is on, as it was when {last.outcome}: {plain(last.why, 200)}\n"
-        f"its console: whylate board console {plain(plan.board, 80)}\n"
-        f"switch it off: whylate board off {plain(plan.board, 80)}\n"
+        f"{board} is on, as it was after: {why}\n"
+        f"its console: whylate board console {board}\n"
+        f"switch it off: whylate board off {board}\n"
         f"the same command with -o {plain(str(directory), 500)} resumes, and cuts its power first"
     )
 
@@ -176,6 +183,7 @@ def _end_reason(summary: SoakSummary, goal: Goal | None, ended: Ended | None) ->
 def carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOptions) -> Ended:
     """Carry the soak out; how it ended."""
     interrupt = Interrupt()
+    options = dataclasses.replace(options, kernel_args=tuple(plan.kernel_args))
     opened = open_board(plan.board, options)
     with LiveView() as view:
         watcher = _Watcher(view, goal, terminal=view.is_terminal)
