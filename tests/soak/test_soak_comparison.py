@@ -43,6 +43,9 @@ class Watcher(Quiet):
         self.ended.append(cycle)
 
 
+QUIET = (Watcher(), Watcher())
+
+
 def cycles(*outcomes: Outcome) -> list[Cycle]:
     return [
         Cycle(cycle=number, session=1, started="", outcome=outcome, stage="done", total_s=10.0)
@@ -150,7 +153,8 @@ def sides(directory: Path) -> tuple[Side, Side]:
 def test_a_comparison_stops_when_it_is_decided(no_runs: None, tmp_path: Path) -> None:
     del no_runs
     watcher = Watcher()
-    ended = compare_soaks(sides(tmp_path), PLAN, Goal(cycles=300), tmp_path / "c", watcher)
+    both = (watcher, watcher)
+    ended = compare_soaks(sides(tmp_path), PLAN, Goal(cycles=300), tmp_path / "c", both)
     assert ended == "decided"
     summary = read_comparison(tmp_path / "c")
     assert summary.pairs == type(summary.pairs)(6, 0, 6, 0, "worse")
@@ -165,7 +169,7 @@ def test_a_comparison_ends_with_its_budget_and_goes_on_with_a_larger(
 ) -> None:
     del no_runs
     both = sides(tmp_path)
-    assert compare_soaks(both, PLAN, Goal(cycles=2), tmp_path / "c", Watcher()) == "done"
+    assert compare_soaks(both, PLAN, Goal(cycles=2), tmp_path / "c", QUIET) == "done"
     assert read_comparison(tmp_path / "c").pairs.verdict == "inconclusive"
     count = 0
 
@@ -174,20 +178,20 @@ def test_a_comparison_ends_with_its_budget_and_goes_on_with_a_larger(
         count += 1
         return count > 12
 
-    ended = compare_soaks(both, PLAN, Goal(cycles=300), tmp_path / "c", Watcher(), stopped)
+    ended = compare_soaks(both, PLAN, Goal(cycles=300), tmp_path / "c", QUIET, stopped)
     assert ended == "ended early"
     assert read_comparison(tmp_path / "c").pairs.count > 2
-    assert compare_soaks(both, PLAN, Goal(cycles=300), tmp_path / "c", Watcher()) == "decided"
+    assert compare_soaks(both, PLAN, Goal(cycles=300), tmp_path / "c", QUIET) == "decided"
     summary = read_comparison(tmp_path / "c")
     assert (summary.pairs.count, summary.pairs.second_alone) == (6, 6)
 
 
 def test_another_comparison_is_not_mixed_in(no_runs: None, tmp_path: Path) -> None:
     del no_runs
-    compare_soaks(sides(tmp_path), PLAN, Goal(cycles=1), tmp_path / "c", Watcher())
+    compare_soaks(sides(tmp_path), PLAN, Goal(cycles=1), tmp_path / "c", QUIET)
     other = msgspec.structs.replace(PLAN, counted=["hung"])
     with pytest.raises(RequestError, match="is another comparison"):
-        compare_soaks(sides(tmp_path), other, Goal(cycles=1), tmp_path / "c", Watcher())
+        compare_soaks(sides(tmp_path), other, Goal(cycles=1), tmp_path / "c", QUIET)
 
 
 def test_a_side_that_never_boots_is_given_up(no_runs: None, tmp_path: Path) -> None:
@@ -201,7 +205,7 @@ def test_a_side_that_never_boots_is_given_up(no_runs: None, tmp_path: Path) -> N
     dead = Side("dead", wakeup_soak("board9"), never_up)
     pair = (sides(tmp_path)[0], dead)
     goal = Goal(cycles=5, give_up=2)
-    assert compare_soaks(pair, PLAN, goal, tmp_path / "c", Watcher()) == "given up"
+    assert compare_soaks(pair, PLAN, goal, tmp_path / "c", QUIET) == "given up"
 
 
 # -- the verb

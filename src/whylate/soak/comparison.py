@@ -89,13 +89,13 @@ def compare_soaks(
     plan: ComparisonPlan,
     goal: Goal,
     directory: Path,
-    observer: SoakObserver,
+    observers: tuple[SoakObserver, SoakObserver],
     stopped: Callable[[], bool] = lambda: False,
 ) -> Ended:
     """Carry out cycles of both sides in pairs until one crashes more often, or the goal is reached.
 
-    goal: pairs, and the seconds of all cycles. Raises what whylate.soak.carry_out.soak() raises,
-    and RequestError where `directory` has another comparison.
+    goal: pairs, and the seconds of all cycles. observers: of either side. Raises what
+    whylate.soak.carry_out.soak() raises, and RequestError where `directory` has another comparison.
     """
     _begin(directory, plan, [side.plan for side in sides])
     while True:
@@ -118,7 +118,7 @@ def compare_soaks(
             side.plan,
             Goal(cycles=count_judged(cycles[which]) + 1),
             directory / FOLDERS[which],
-            observer,
+            observers[which],
             stopped,
         )
 

@@ -85,8 +85,11 @@ def compare(
     plan = ComparisonPlan(sides=(sides[0].name, sides[1].name), counted=list(counted))
     interrupt = Interrupt()
     with LiveView() as view:
-        watcher = _Watcher(view, goal, terminal=view.is_terminal)
-        ended = compare_soaks(sides, plan, goal, directory, watcher, interrupt.wanted)
+        first, second = (
+            _Watcher(view, goal, terminal=view.is_terminal, side=f"{plain(side.name, 40)}: ")
+            for side in sides
+        )
+        ended = compare_soaks(sides, plan, goal, directory, (first, second), interrupt.wanted)
     _finish_comparison(directory, goal, ended, as_json=as_json)
 
 
@@ -193,10 +196,11 @@ def carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOptions
 class _Watcher:
     """Shows a soak: on a terminal what happens now, elsewhere a line for each cycle."""
 
-    def __init__(self, view: LiveView, goal: Goal, *, terminal: bool) -> None:
+    def __init__(self, view: LiveView, goal: Goal, *, terminal: bool, side: str = "") -> None:
         self._view = view
         self._goal = goal
         self._terminal = terminal
+        self._side = side
         self._where = ""
 
     def cycle_begins(self, number: int, so_far: Sequence[Cycle]) -> None:
@@ -205,7 +209,7 @@ class _Watcher:
         of = f" of {self._goal.cycles}" if self._goal.cycles is not None else ""
         done = count_judged(so_far)
         failed = sum(cycle.outcome not in {"ok", "interrupted"} for cycle in so_far)
-        self._where = f"cycle {done + 1}{of}, {failed} failed: "
+        self._where = f"{self._side}cycle {done + 1}{of}, {failed} failed: "
 
     def cycle_ended(self, cycle: Cycle) -> None:
         """Show the outcome of a cycle."""
@@ -214,7 +218,10 @@ class _Watcher:
             booted += f", ran for {cycle.run_s:.1f} s" if cycle.run_s is not None else ""
             why = f": {plain(cycle.why, 200)}" if cycle.why else ""
             with contextlib.suppress(OSError):
-                click.echo(f"whylate: cycle {cycle.cycle}: {cycle.outcome}{booted}{why}", err=True)
+                click.echo(
+                    f"whylate: {self._side}cycle {cycle.cycle}: {cycle.outcome}{booted}{why}",
+                    err=True,
+                )
 
     def step(self, step: Step) -> None:
         """Show that a step of the run begins."""
