@@ -19,6 +19,7 @@ from whylate.cli.board import command as board_group
 from whylate.cli.board import soak_run
 from whylate.cli.board.soak_table import percent
 from whylate.recording.console.crashes import find_crashes
+from whylate.recording.manifest import AppEnd
 from whylate.recording.reader import Recording
 from whylate.run.progress import Quiet
 from whylate.soak import cycle as soak_cycle
@@ -151,6 +152,23 @@ def test_a_program_that_crashed_on_the_console_is_a_failure_of_a_run_that_was_fi
     _, [cycle] = carried_out(board, tmp_path / "s", lambda: False)
     assert (cycle.outcome, cycle.why) == ("program-crashed", SEGFAULT)
     assert [(cause.kind, cause.what) for cause in cycle.causes] == [("program-crashed", "segfault")]
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome", "why"),
+    [
+        (AppEnd(0, 0), "ok", ""),
+        (AppEnd(3, 0), "job-failed", "it ended with status 3"),
+        (AppEnd(0, 15), "job-failed", "it was ended by signal 15 (SIGTERM)"),
+        (AppEnd(0, 6), "program-crashed", "it was ended by signal 6 (SIGABRT)"),
+    ],
+)
+def test_a_program_that_was_started_ends_as_a_job_does(
+    board: PaperBoard, runs: dict[str, Any], tmp_path: Path, end: AppEnd, outcome: str, why: str
+) -> None:
+    runs.update(app_end=end)
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False)
+    assert (cycle.outcome, cycle.why) == (outcome, why)
 
 
 # -- until a crash

@@ -30,7 +30,7 @@ from whylate.soak.run_result import RunResult, read_result
 RUN_MORE_S = 240.0
 #: What a run whose length is not planned may take.
 UNPLANNED_S = 3600.0
-#: Reading the kernel's log, over a slow line.
+#: Reading the kernel's log, over a slow line, or asking the kernel to log more.
 LOG_S = 60.0
 #: After these the board still answers, and its kernel's log is read.
 _ANSWERED: tuple[FailureKind, ...] = ("run-failed", "job-failed")
@@ -207,7 +207,9 @@ class CycleRunner:
     def _run(self, number: int) -> None:
         """Measure, and read what the kernel logged meanwhile."""
         failed: CycleFailedError | None = None
+        self._guard.stage(LOG_S, LEAVE_S)
         show_program_crashes(self._board)
+        self._unless_left()
         try:
             self._measure(number)
         except CycleFailedError as error:
