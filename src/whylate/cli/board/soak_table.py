@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from pathlib import Path
 
@@ -128,15 +129,23 @@ def _figures(figures: Figures) -> Text:
             return format_short_ns(round(value))
         return f"{value:,.4g} {figures.unit}".rstrip()
 
-    between = (
-        f" ({shown(figures.low)} to {shown(figures.high)}, 95 %)"
-        if figures.low is not None and figures.high is not None
-        else ""
+    return _spread(
+        figures.median, figures.low, figures.high, (figures.min, figures.max), shown, shown
     )
-    return Text(
-        f"median {shown(figures.median)}{between}, least {shown(figures.min)}, "
-        f"most {shown(figures.max)}"
-    )
+
+
+def _spread(
+    median: float,
+    low: float | None,
+    high: float | None,
+    ends: tuple[float, float],
+    shown: Callable[[float], str],
+    within: Callable[[float], str],
+) -> Text:
+    """Return a median with its limits, and the least and the most; within: how limits are shown."""
+    limits = "" if low is None or high is None else f" ({within(low)} to {within(high)}, 95 %)"
+    least, most = map(shown, ends)
+    return Text(f"median {shown(median)}{limits}, least {least}, most {most}")
 
 
 def _rate(rate: Rate) -> Text:
@@ -173,14 +182,13 @@ def rounded(value: float, rounding: str, times: int = 1) -> str:
 def _times(times: Times | None) -> Text:
     if times is None:
         return Text("never", "red")
-    between = (
-        f" ({times.low_s:.2f} to {times.high_s:.2f}, 95 %)"
-        if times.low_s is not None and times.high_s is not None
-        else ""
-    )
-    return Text(
-        f"median {times.median_s:.2f} s{between}, least {times.min_s:.2f} s, "
-        f"most {times.max_s:.2f} s"
+    return _spread(
+        times.median_s,
+        times.low_s,
+        times.high_s,
+        (times.min_s, times.max_s),
+        "{:.2f} s".format,
+        "{:.2f}".format,
     )
 
 
