@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from own_boards import own_boards
+from whylate.boards.qemu.board import QemuBoard, VirtualOptions
+from whylate.lab.description import virtual_board
 from whylate.recording.reader import open_recording
 from whylate.soak.journal import cycle_directory, read_soak
 from whylate.soak.model import Cycle
@@ -119,3 +121,20 @@ def test_each_pass_of_a_job_is_a_row_with_its_time_and_a_killed_host_resumes(
     )  # fmt: skip
     assert other.returncode == 2
     assert "is a soak with points" in other.stderr
+
+
+def test_a_board_whose_kernel_panicked_stays_as_it_is_for_the_engineer(tmp_path: Path) -> None:
+    began = time.monotonic()
+    status, printed, cycles = soaked(
+        tmp_path / "s", "--until-crash", "cmd", "--", "sh", "-c", "echo c >/proc/sysrq-trigger"
+    )
+    # It is noticed on the console: the probe's silence alone takes ten minutes.
+    assert time.monotonic() - began < 240
+    assert status == 1
+    (cycle,) = cycles
+    assert (cycle.outcome, cycle.left_on) == ("crashed", True)
+    assert [(cause.kind, cause.what) for cause in cycle.causes] == [("crashed", "panic")]
+    assert f"its console: whylate board console {BOARD}" in printed
+    board = QemuBoard(virtual_board(BOARD), VirtualOptions())
+    assert board.power.is_on()
+    assert b"end Kernel panic" in board.machine.console_log.read_bytes()

@@ -227,7 +227,7 @@ class CycleRunner:
         self._guard.stage(run_limit_s(self._plan), LEAVE_S)
         place = self._place / RECORDING
         try:
-            manifest = measure(self._seen, self._plan.run, place, self, self._stopped)
+            manifest = measure(self._seen, self._plan.run, place, self, self._ends_early)
         except ProbeRefusedError as error:
             self._stage = "run"
             self._fail("run-failed", str(error))
@@ -238,9 +238,19 @@ class CycleRunner:
             self._run_s = time.monotonic() - self._begun - self._measuring_s
         self._result = read_result(place, manifest)
         self._unless_left()
+        if self._has_panicked():
+            # It does not answer, and need not be asked: what it printed is the reason.
+            self._fail("hung", "its kernel panicked")
         if manifest.state == "interrupted":
             raise _LeftError
         self._check(manifest, number)
+
+    def _ends_early(self) -> bool:
+        """Whether the run is to end: the user wants it, or the kernel is dead."""
+        return self._stopped() or self._has_panicked()
+
+    def _has_panicked(self) -> bool:
+        return self._tail is not None and self._tail.has_panicked()
 
     def _check(self, manifest: Manifest, number: int) -> None:
         """Raise CycleFailedError where the run failed: a job of its own kind."""
@@ -274,7 +284,11 @@ class CycleRunner:
     def _answers(self, number: int) -> bool:
         """Whether a command still runs on the board; it prints the mark on the console."""
         # The shell waits longer for slow lines, which is too long here.
-        self._guard.stage(ANSWER_S, LEAVE_S)
+        if self._leave_crashed:
+            # The power of a board that hangs is not cut then: the shell's own limits end this.
+            self._guard.over()
+        else:
+            self._guard.stage(ANSWER_S, LEAVE_S)
         # The board joins the parts of the mark, since the console echoes the command.
         script = 'echo "$1-$2" >/dev/console; :'
         first, _, last = _mark_of(number).rpartition("-")

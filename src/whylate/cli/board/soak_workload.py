@@ -52,11 +52,12 @@ class SoakCommand(GroupedCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the soak's own arguments, and keep the words of the workload."""
-        own, words = self._split(ctx, args)
+        own, words = self.split(ctx, args)
         ctx.params["words"] = words
         return super().parse_args(ctx, own)
 
-    def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    def split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], tuple[str, ...]]:
+        """Return the soak's own arguments, and the words of the workload."""
         word, behind, compares = self._first_argument(ctx, args)
         if not (compares and word in WORKLOADS):
             # It is the board; of two that are compared the names are values of the option.
@@ -82,17 +83,23 @@ class SoakCommand(GroupedCommand):
         return [*super().collect_usage_pieces(ctx), "[WORKLOAD ...]"]
 
 
+def workload_command(name: str, ctx: click.Context) -> click.Command:
+    """Return the verb of a workload; raises RequestError."""
+    command = LazyVerbs("workloads", verbs=WORKLOADS).get_command(ctx, name)
+    if command is None:
+        raise RequestError(
+            f"unknown workload {name[:40]!r}: expected one of {', '.join(WORKLOADS)}"
+        )
+    return command
+
+
 def workload_run(words: tuple[str, ...], ctx: click.Context) -> RunPlan:
     """Return what a verb would measure with these words; raises RequestError.
 
     A cycle is a repetition: a benchmark has one round in it, unless --rounds says otherwise.
     """
     name, *arguments = words
-    command = LazyVerbs("workloads", verbs=WORKLOADS).get_command(ctx, name)
-    if command is None:
-        raise RequestError(
-            f"unknown workload {name[:40]!r}: expected one of {', '.join(WORKLOADS)}"
-        )
+    command = workload_command(name, ctx)
     with command.make_context(name, list(arguments), parent=ctx) as own, plan_only(own):
         _refuse_others(own)
         try:
