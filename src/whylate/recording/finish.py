@@ -47,7 +47,6 @@ from whylate.recording.store.stretches import write_stretches
 from whylate.recording.store.switch_traces import write_switch_traces
 from whylate.recording.waits import WaitReport
 from whylate.recording.workloads.activations.accounting import CpuAccounting
-from whylate.recording.workloads.assembler import OUTPUT
 from whylate.wire.frame import FrameCounts
 
 MANIFEST = "manifest.json"
@@ -78,8 +77,6 @@ def finish(directory: Path) -> Manifest:
             write_repetitions(directory, assembler.workload, assembler.repetitions())
             if (stretches := assembler.stretches()) is not None:
                 write_stretches(directory, stretches)
-            if (output := assembler.failed_output()) is not None:
-                write_whole(directory / OUTPUT, output)
             if (traces := assembler.switch_traces()) is not None:
                 write_switch_traces(directory, traces)
         manifest = _manifest(directory, decoder, counts)

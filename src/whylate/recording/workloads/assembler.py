@@ -23,9 +23,6 @@ from whylate.wire.messages import BenchFailed, Message, RepetitionCounts
 #: No measured figure is larger; beyond it a figure has no int64.
 _MAX_FIGURE = 1 << 62
 
-#: In a recording: the end of the output of a command that failed.
-OUTPUT = "output.txt"
-
 
 def check_figures(*values: int) -> None:
     """Raise WireError for a figure out of range."""
@@ -113,10 +110,6 @@ class RepetitionAssembler:
 
     def stretches(self) -> Stretches | None:
         """Return the stretches that were sampled; None where the benchmark has none."""
-        return None
-
-    def failed_output(self) -> bytes | None:
-        """Return what a command that failed wrote, its end; None where none failed."""
         return None
 
     def switch_traces(self) -> Mapping[int, bytes] | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from whylate.recording.bounds import BlockNs, Repetition
-from whylate.recording.workloads.assembler import OUTPUT, RepetitionAssembler
+from whylate.recording.workloads.assembler import RepetitionAssembler
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
 from whylate.recording.workloads.point_names import cut_text
 from whylate.wire.codec import WireError
@@ -72,16 +72,13 @@ def failure_text(row: CommandRepetition) -> str | None:
         return None
     how = f"was ended by signal {row.signal}" if row.signal else f"ended with status {row.status}"
     return (
-        f"the command {how}, and was not run again: what it wrote last is in {OUTPUT} of the "
-        "recording"
+        f"the command {how}, and was not run again: its output is not kept, run it by itself to "
+        "see why"
     )
 
 
 class CommandAssembler(RepetitionAssembler):
-    """Builds rows of command runs, and finds the number in the output.
-
-    The output of a command that failed is kept.
-    """
+    """Builds rows of command runs, and finds the number in the output, which is not kept."""
 
     row = CommandRepetition
     details = (CommandOutput,)
@@ -90,7 +87,6 @@ class CommandAssembler(RepetitionAssembler):
         super().__init__(workload)
         self._values: dict[int, float] = {}
         self._output: dict[int, bytearray] = {}
-        self._failed_output: bytes | None = None
 
     def place(self, message: CommandRepetition) -> tuple[int, int]:
         """Return the only place of a turn."""
@@ -109,7 +105,6 @@ class CommandAssembler(RepetitionAssembler):
         failure = failure_text(message)
         if failure is not None:
             self.report(message.turn, error=failure)
-            self._failed_output = output
 
     def add_detail(self, message: CommandOutput) -> None:
         """Add a part of the output."""
@@ -119,10 +114,6 @@ class CommandAssembler(RepetitionAssembler):
         output += message.data
         if message.cut:
             self.report(message.turn, output_cut=True)
-
-    def failed_output(self) -> bytes | None:
-        """Return the end of what the command wrote that failed."""
-        return self._failed_output
 
     def values(self) -> dict[int, float]:
         """Return the number found in each turn."""
