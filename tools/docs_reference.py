@@ -16,6 +16,7 @@ import msgspec
 from whylate.cli import whylate
 from whylate.predict.forecast import Forecast
 from whylate.recording.manifest import Manifest
+from whylate.soak.comparison import ComparisonPlan, ComparisonSummary
 from whylate.soak.model import Cycle, SoakPlan
 from whylate.soak.summary import SoakSummary
 from whylate.study.model import FinishedRun, StudyPlan
@@ -28,6 +29,11 @@ DOCUMENTS: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "forecasts.jsonl": ("One line of a recording's forecasts: one forecast.", Forecast),
     "soak.json": ("A soak's plan.", SoakPlan),
     "cycles.jsonl": ("One line of a soak's journal: one power cycle.", Cycle),
+    "compare.json": ("A comparison of two soaks: its plan.", ComparisonPlan),
+    "comparison-summary.json": (
+        "The output of `whylate board soak --compare A B --json`, in part.",
+        ComparisonSummary,
+    ),
     "soak-summary.json": ("The output of `whylate board soak --json`, in part.", SoakSummary),
 }
 WIDTH = 90

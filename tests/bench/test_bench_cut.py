@@ -16,6 +16,7 @@ from bench_line import SerialLine
 from bench_requests import Watcher, request
 from bench_supplies import Load, Strip, strip
 
+from soak_plans import wakeup_soak
 from whylate.boards.board import BoardError, notify_nobody
 from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
@@ -25,7 +26,7 @@ from whylate.run.measure import measure
 from whylate.run.progress import Quiet, Step
 from whylate.soak.carry_out import Goal, soak
 from whylate.soak.journal import read_soak
-from whylate.soak.model import Cycle, SoakPlan
+from whylate.soak.model import Cycle
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="its boards need PID namespaces: root"),
@@ -226,7 +227,7 @@ def test_a_soak_that_is_left_while_its_console_is_used_notes_the_cycle(
     # The user's patience with a probe that is being copied; a boot gets none.
     monkeypatch.setattr("whylate.soak.cycle.LEAVE_S", 0.0)
     user = Leaver(at)
-    plan = SoakPlan(board="board7", run_for_ns=10**8, interval_ns=10**6, loads=[])
+    plan = wakeup_soak()
     with on_the_bench(tmp_path, line, load) as (board, power):
         soak(board, plan, Goal(cycles=2), tmp_path / "s", user, user.leaves)
         assert time.monotonic() - user.left_at < 2 * SOON_S

@@ -15,6 +15,7 @@ from page_blocks import BLOCKS, PAGES, ROOT, SHELL_BLOCKS, Block
 
 from own_boards import own_boards
 from whylate.cli import whylate
+from whylate.cli.board.soak_workload import SoakCommand, workload_command
 from whylate.study.plan_file import read_plan_file
 
 PRELUDE = """
@@ -38,6 +39,11 @@ def parse(arguments: list[str]) -> None:
         assert below is not None
         command = below
         context = click.Context(command, info_name=name, parent=context)
+    if isinstance(command, SoakCommand):
+        rest, words = command.split(context, rest)
+        if words:
+            below = workload_command(words[0], context)
+            below.make_parser(click.Context(below)).parse_args(list(words[1:]))
     parser = command.make_parser(context)
     parser.parse_args(rest)
 
@@ -57,8 +63,9 @@ def test_the_blocks_hold_commands_of_most_verbs() -> None:
 
 
 def test_an_unknown_option_is_noticed() -> None:
-    with pytest.raises(click.UsageError):
-        parse(["measure", "--no-such-option"])
+    for words in (["measure"], ["board", "soak", "pc", "memory"], ["board", "soak", "pc"]):
+        with pytest.raises(click.UsageError):
+            parse([*words, "--no-such-option"])
 
 
 @pytest.mark.parametrize(

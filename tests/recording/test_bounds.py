@@ -21,6 +21,7 @@ from whylate.recording.manifest import SCHEMA_VERSION, Manifest
 from whylate.recording.reader import MAX_MANIFEST, open_recording
 from whylate.recording.store.journal import Closing, Opening
 from whylate.recording.workloads.benchmarks import CounterPlan
+from whylate.soak.comparison import ComparisonPlan
 from whylate.soak.model import Cycle, SoakPlan
 from whylate.study.model import FinishedRun, StudyPlan
 from whylate.study.plan_file import PlanFile
@@ -54,7 +55,7 @@ def unbounded(kind: Any, place: str, known: set[type]) -> Iterator[str]:
 @pytest.mark.parametrize(
     "kind",
     [Manifest, Opening, Closing, ConsoleAccount, StudyPlan, FinishedRun, PlanFile, Baseline,
-     SoakPlan, Cycle],
+     SoakPlan, Cycle, ComparisonPlan],
 )  # fmt: skip
 def test_every_integer_has_a_range(kind: type) -> None:
     found = set(unbounded(msgspec.inspect.type_info(kind), kind.__name__, set()))

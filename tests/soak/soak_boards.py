@@ -9,7 +9,7 @@ import numpy as np
 
 from whylate.boards.board import BoardError, Finished, Notify, StartedProbe
 from whylate.probe.client import Stream
-from whylate.recording.manifest import CpuAccount, Manifest, ProbeReport
+from whylate.recording.manifest import AppEnd, CpuAccount, Manifest, ProbeReport
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording
 from whylate.recording.samples import CpuSamples
@@ -108,7 +108,9 @@ class PaperBoard:
         raise NotImplementedError
 
 
-def recording(directory: Path, *, dropped: int = 0, policy: str = "fifo") -> Recording:
+def recording(
+    directory: Path, *, dropped: int = 0, policy: str = "fifo", app_end: AppEnd | None = None
+) -> Recording:
     """A run of 100 ms on one CPU."""
     cpu_series = CpuSamples(
         0, 0, MS, np.arange(100), np.full(100, 9_000), np.zeros(100, dtype=bool)
@@ -154,7 +156,8 @@ def recording(directory: Path, *, dropped: int = 0, policy: str = "fifo") -> Rec
         changes=[],
         probe=probe,
         problems=[],
+        app_end=app_end,
     )
     made = Recording(directory, manifest)
-    made.__dict__["samples"] = [cpu_series]  # as if they had been read
+    made.__dict__["series"] = [cpu_series]  # as if they had been read
     return made

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from own_boards import NEVER_UP, own_boards
+from soak_plans import wakeup_soak
 from whylate.boards.board import BoardBusyError, BoardError, Notify, StartedProbe, notify_nobody
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
@@ -54,8 +55,7 @@ class Watcher(Quiet):
 
 
 def plan(**wanted: object) -> SoakPlan:
-    given = {"board": BOARD, "run_for_ns": 10**9, "interval_ns": 10**6, "loads": [], **wanted}
-    return SoakPlan(**given)  # type: ignore[arg-type]
+    return wakeup_soak(**{"board": BOARD, "run_for_ns": 10**9, **wanted})  # type: ignore[arg-type]
 
 
 def outcomes(cycles: Sequence[Cycle]) -> list[str]:
@@ -130,8 +130,11 @@ class Sabotaged(QemuBoard):
         super().__init__(virtual_board(BOARD), VirtualOptions(cpus=1))
         self.cycle = 0
 
-    def start_probe(self, notify: Notify) -> StartedProbe:
+    def boot(self, notify: Notify) -> None:
         self.cycle += 1
+        super().boot(notify)
+
+    def start_probe(self, notify: Notify) -> StartedProbe:
         if self.cycle == 4:
             self.run(["rm", ON_PORT])
         if self.cycle == 5:

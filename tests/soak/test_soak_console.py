@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from whylate.recording.console.log import CUT, read_console
 from whylate.run.console import copy_console
 from whylate.soak.console import TEXT, ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.cycle import CycleRunner
+from whylate.soak.run_result import RunResult
 from whylate.wire.frame import encode_frame
 
 BOOTLOGS = Path(__file__).parents[1] / "boards" / "data" / "bootlogs"
@@ -122,8 +124,9 @@ def frames(seed: int) -> bytes:
 def judged(tail: ConsoleTail, printed: int) -> tuple[str, str]:
     """What becomes of a cycle that had no failure but what this console shows."""
     runner = cast(Any, CycleRunner.__new__(CycleRunner))
-    runner._tail = tail
-    return cast("tuple[str, str]", CycleRunner._judge(runner, None, None, printed))
+    runner._tail, runner._logged, runner._result = tail, [], RunResult()
+    runner._causes = CycleRunner._find_causes(runner, printed)
+    return cast("tuple[str, str]", CycleRunner._judge(runner, None, None))
 
 
 @pytest.fixture
@@ -157,6 +160,25 @@ def test_words_of_a_crash_in_a_frames_payload_are_none(framed: FramedConsole) ->
     with tail_of(framed) as tail:
         framed.say(b"boot\r\n\n" + encode_frame(7, 1, b"\r\n" + PANIC))
         assert judged(tail, len(tail.read())) == ("ok", "")
+
+
+@pytest.mark.parametrize("cut_at", [0, 10, 40, len(PANIC)])
+def test_a_panic_is_noticed_while_it_is_printed_and_words_in_frames_are_none(
+    framed: FramedConsole, monkeypatch: pytest.MonkeyPatch, cut_at: int
+) -> None:
+    monkeypatch.setattr("whylate.soak.console._PANIC_S", 0.05)
+    with tail_of(framed) as tail:
+        framed.say(b"boot\r\n\n" + encode_frame(7, 1, b"\r\n" + PANIC))
+        tail.copy()
+        time.sleep(0.06)
+        assert not tail.has_panicked()
+        for piece in (PANIC[:cut_at], PANIC[cut_at:]):
+            framed.say(piece)
+            tail.copy()
+        assert not tail.has_panicked(), "it has the time to say why"
+        time.sleep(0.06)
+        assert tail.has_panicked()
+        assert tail.has_panicked()
 
 
 def test_a_run_of_a_cycle_keeps_no_frames(framed: FramedConsole, tmp_path: Path) -> None:

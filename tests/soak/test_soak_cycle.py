@@ -12,20 +12,24 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from soak_boards import PANIC, PaperBoard, recording
+from soak_boards import BOOT, PANIC, PaperBoard, recording
 
+from soak_plans import wakeup_soak
 from whylate.cli.board import command as board_group
-from whylate.cli.board import soak as soak_verb
+from whylate.cli.board import soak_run
 from whylate.cli.board.soak_table import percent
+from whylate.recording.console.crashes import find_crashes
+from whylate.recording.manifest import AppEnd
 from whylate.recording.reader import Recording
 from whylate.run.progress import Quiet
 from whylate.soak import cycle as soak_cycle
+from whylate.soak import run_result
 from whylate.soak.carry_out import Ended, Goal, soak
 from whylate.soak.guard import Guard
 from whylate.soak.journal import read_soak
 from whylate.soak.model import Cycle, SoakPlan
 
-PLAN = SoakPlan(board="board7", run_for_ns=10**8, interval_ns=10**6, loads=[])
+PLAN = wakeup_soak()
 
 
 class Watcher(Quiet):
@@ -45,13 +49,15 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     printed: dict[str, Any] = {}
 
     def opened(directory: Path) -> Recording:
-        return recording(directory, **printed)
+        of_runs = {name: value for name, value in printed.items() if name != "logged"}
+        return recording(directory, **of_runs)
 
     def measured(_board: object, _request: object, directory: Path, *_: object) -> object:
         return opened(directory).manifest
 
     monkeypatch.setattr(soak_cycle, "measure", measured)
-    monkeypatch.setattr(soak_cycle, "open_recording", opened)
+    monkeypatch.setattr(soak_cycle, "read_kernel_log", lambda *_: printed.get("logged", []))
+    monkeypatch.setattr(run_result, "open_recording", opened)
     return printed
 
 
@@ -72,8 +78,8 @@ def command(
                 journal = directory / "cycles.jsonl"
                 return journal.exists() and journal.read_bytes().count(b"\n") >= end_after
 
-        monkeypatch.setattr(soak_verb, "Interrupt", Interrupt)
-        monkeypatch.setattr(soak_verb, "open_board", lambda *_: board)
+        monkeypatch.setattr(soak_run, "Interrupt", Interrupt)
+        monkeypatch.setattr(soak_run, "open_board", lambda *_: board)
         common = ["soak", "board7", "--off-for", "1ms", "-o", str(directory)]
         return CliRunner().invoke(board_group, [*common, *arguments])
 
@@ -118,6 +124,93 @@ def test_a_cycle_whose_run_can_be_trusted_is_ok(
     assert [item.outcome for item in cycles] == ["ok", "ok"]
     assert cycles[0].latency is not None
     assert (cycles[0].latency.seen, cycles[0].latency.max_ns) == (100, 9_000)
+
+
+# -- programs that crash, and jobs that fail
+
+SEGFAULT = "sparse[17287]: segfault at 0 ip 000055a3e02575d4 sp 00007ffe20cd0c70 error 4 in sparse"
+
+
+def test_a_program_that_crashed_in_the_kernels_log_alone_is_a_failure(
+    command: Callable[..., Result], runs: dict[str, Any], tmp_path: Path
+) -> None:
+    runs.update(logged=list(find_crashes(SEGFAULT)))
+    done = command("--cycles", "2")
+    assert done.exit_code == 1, done.output
+    cycles = read_soak(tmp_path / "s")[1]
+    assert [(item.outcome, item.why) for item in cycles] == [("program-crashed", SEGFAULT)] * 2
+    assert "segfault" in done.stdout
+    # What was measured is kept.
+    assert all(item.latency is not None and item.figures for item in cycles)
+
+
+def test_a_program_that_crashed_on_the_console_is_a_failure_of_a_run_that_was_fine(
+    board: PaperBoard, runs: dict[str, Any], tmp_path: Path
+) -> None:
+    del runs
+    board.power.first_words += f"[    4.000000] {SEGFAULT}\n".encode()
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False)
+    assert (cycle.outcome, cycle.why) == ("program-crashed", SEGFAULT)
+    assert [(cause.kind, cause.what) for cause in cycle.causes] == [("program-crashed", "segfault")]
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome", "why"),
+    [
+        (AppEnd(0, 0), "ok", ""),
+        (AppEnd(3, 0), "job-failed", "it ended with status 3"),
+        (AppEnd(0, 15), "job-failed", "it was ended by signal 15 (SIGTERM)"),
+        (AppEnd(0, 6), "program-crashed", "it was ended by signal 6 (SIGABRT)"),
+    ],
+)
+def test_a_program_that_was_started_ends_as_a_job_does(
+    board: PaperBoard, runs: dict[str, Any], tmp_path: Path, end: AppEnd, outcome: str, why: str
+) -> None:
+    runs.update(app_end=end)
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False)
+    assert (cycle.outcome, cycle.why) == (outcome, why)
+
+
+# -- until a crash
+
+
+def test_a_soak_until_a_crash_leaves_the_board_as_it_is(
+    command: Callable[..., Result], board: PaperBoard, tmp_path: Path
+) -> None:
+    board.power.first_words += PANIC
+    done = command("--cycles", "9", "--until-crash")
+    assert done.exit_code == 1, done.output
+    [cycle] = read_soak(tmp_path / "s")[1]
+    assert (cycle.outcome, cycle.left_on) == ("crashed", True)
+    assert board.stays_on
+    assert board.power.state
+    assert board.power.history == [False, True], "its power was not cut after the crash"
+    assert "The soak was ended at a crash" in done.stdout
+    assert "its console: whylate board console board7" in done.stdout
+
+
+def test_it_is_switched_off_where_it_did_not_crash_and_goes_on(
+    command: Callable[..., Result], board: PaperBoard, runs: dict[str, Any], tmp_path: Path
+) -> None:
+    runs.update(dropped=7)  # a run without a verdict is no crash
+    done = command("--cycles", "2", "--until-crash")
+    cycles = read_soak(tmp_path / "s")[1]
+    assert [(item.outcome, item.left_on) for item in cycles] == [("run-failed", False)] * 2
+    assert not board.power.state
+    assert "its console" not in done.stdout
+
+
+def test_a_soak_that_ended_at_a_crash_resumes_with_the_power_cut(
+    command: Callable[..., Result], board: PaperBoard, tmp_path: Path
+) -> None:
+    board.power.first_words += PANIC
+    command("--cycles", "9", "--until-crash")
+    board.power.first_words = BOOT
+    assert command("--cycles", "3", "--until-crash").exit_code == 1
+    cycles = read_soak(tmp_path / "s")[1]
+    assert [item.outcome for item in cycles] == ["crashed", "ok", "ok"]
+    assert board.power.history[2:4] == [False, True]
+    assert not board.power.state
 
 
 # -- crashes, and users who leave
@@ -214,7 +307,9 @@ def test_programs_are_told_how_it_ended_and_what_its_goal_was(
     done = command("--cycles", "4", "--json", end_after=end_after)
     reported = json.loads(done.stdout)
     assert reported["ended"] == ended
-    assert reported["goal"] == {"cycles": 4, "seconds": None, "give_up": 20}
+    assert reported["goal"] == {
+        "cycles": 4, "seconds": None, "give_up": 20, "until_crash": False,
+    }  # fmt: skip
     assert reported["summary"]["cycles"] == end_after
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from soak_plans import wakeup_soak
 from whylate.recording.errors import RecordingError
-from whylate.recording.plan import LoadPlan
+from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.run.errors import RequestError
+from whylate.run.workloads.command import CommandTable
 from whylate.soak.journal import JOURNAL, SoakJournal, cycle_directory, read_soak
-from whylate.soak.model import Cycle, Outcome, SoakPlan
+from whylate.soak.model import Cycle, Outcome
 
-PLAN = SoakPlan(board="board7", run_for_ns=10**9, interval_ns=10**6, loads=[LoadPlan("net", 2)])
+PLAN = wakeup_soak(run_for_ns=10**9, loads=[LoadPlan("net", 2)])
 
 
 def cycle(number: int, outcome: Outcome = "ok", session: int = 1) -> Cycle:
@@ -86,19 +90,40 @@ def test_a_damaged_line_is_said_and_nothing_is_written_behind_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "output"),
+    ("other", "output"),
     [
-        ("board", "board8", "a soak with board board7, not board8"),
-        ("run_for_ns", 5 * 10**9, "with run-for 1 s, not 5 s"),
-        ("loads", [], "with loads net, not none"),
+        ({"board": "board8"}, "a soak with board board7, not board8"),
+        ({"run_for_ns": 5 * 10**9}, "with duration 1 s, not 5 s"),
+        ({"loads": []}, "with loads net, not none"),
     ],
 )
-def test_another_soak_is_not_mixed_in(
-    tmp_path: Path, field: str, value: object, output: str
-) -> None:
+def test_another_soak_is_not_mixed_in(tmp_path: Path, other: dict[str, Any], output: str) -> None:
     soak = soaked(tmp_path / "s", cycle(1))
+    plan = {"run_for_ns": 10**9, "loads": [LoadPlan("net", 2)], **other}
     with pytest.raises(RequestError, match=output):
-        SoakJournal(soak, msgspec.structs.replace(PLAN, **{field: value}))
+        SoakJournal(soak, wakeup_soak(**plan))
+
+
+def test_a_soak_of_another_workload_is_not_mixed_in(tmp_path: Path) -> None:
+    soak = soaked(tmp_path / "s", cycle(1))
+    run = RunPlan(workload=CommandTable(command="make").workload())
+    with pytest.raises(RequestError, match="a soak with workload wakeup, not cmd"):
+        SoakJournal(soak, msgspec.structs.replace(PLAN, run=run))
+
+
+def test_a_soak_of_a_former_schema_goes_on(tmp_path: Path) -> None:
+    """As whylate wrote soak.json when soaks measured wakeups alone."""
+    soak = soaked(tmp_path / "s", cycle(1))
+    former = {
+        "format": "whylate-soak", "schema_version": 1, "board": "board7",
+        "run_for_ns": 1_000_000_000, "interval_ns": 1_000_000,
+        "loads": [{"kind": "net", "count": 2, "command": None}], "smp": None, "kernel_args": [],
+        "keep": "all", "boot_timeout_s": 180.0, "off_s": 0.0,
+    }  # fmt: skip
+    (soak / "soak.json").write_text(json.dumps(former))
+    assert read_soak(soak)[0] == PLAN
+    with SoakJournal(soak, PLAN) as journal:
+        assert [item.outcome for item in journal.cycles] == ["ok"]
 
 
 def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from soak_plans import wakeup_soak
 from whylate.run.progress import Quiet
 from whylate.soak.carry_out import Goal, soak
 from whylate.soak.journal import cycle_directory, read_soak
-from whylate.soak.model import Cycle, SoakPlan
+from whylate.soak.model import Cycle
 
 pytest.importorskip("labgrid")
 sys.path.append(str(Path(__file__).parents[1] / "bench"))
@@ -73,7 +74,7 @@ def test_a_relay_that_sticks_for_a_while_is_counted_and_the_soak_goes_on(
                 ),
             )
             board = labgrid_board("board7", bench, options=BenchOptions(boot_s=20.0))
-            plan = SoakPlan(board="board7", run_for_ns=10**8, interval_ns=10**6, loads=[])
+            plan = wakeup_soak()
             soak(board, plan, Goal(cycles=3), tmp_path / "s", Watcher(weld, part))
             assert not outlet.load.running  # type: ignore[attr-defined]
     finally:

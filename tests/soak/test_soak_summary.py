@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from soak_plans import wakeup_soak
 from whylate.soak.carry_out import Goal
-from whylate.soak.model import ConsoleCheck, Cycle, Latency, Outcome, SoakPlan
+from whylate.soak.model import Cause, ConsoleCheck, Cycle, Latency, Outcome, RunFigure
 from whylate.soak.summary import FLAT_BYTES, summarize, times
 
-PLAN = SoakPlan(board="board7", run_for_ns=10**9, interval_ns=10**6, loads=[])
+PLAN = wakeup_soak()
 
 
 def cycles(*outcomes: Outcome, session: int = 1, rss_bytes: int = 1 << 20) -> list[Cycle]:
@@ -41,6 +43,53 @@ def test_the_limits_of_the_failure_rate_are_clopper_and_pearsons(
     assert (result.count, result.of) == (failed, 100)
     assert result.low == pytest.approx(low, rel=1e-5)
     assert result.high == pytest.approx(high, rel=1e-5)
+
+
+def test_the_limits_of_the_rate_an_hour_are_exact() -> None:
+    # Of 360 cycles of 10 s; R: poisson.test(3, 1)$conf.int.
+    outcomes: list[Outcome] = ["crashed" if n < 3 else "ok" for n in range(360)]
+    hourly = summarize(PLAN, cycles(*outcomes)).failures.hourly
+    assert hourly is not None
+    assert hourly.per_hour == pytest.approx(3)
+    assert (hourly.low, hourly.high) == pytest.approx((0.6186721, 8.767273), rel=1e-6)
+
+
+def test_a_cycle_counts_under_every_kind_of_its_causes() -> None:
+    crash = Cause("program-crashed", "segfault", "cc1[7]: segfault", count=4)
+    job = Cause("job-failed", "status 2", "it ended with status 2")
+    first, second, third, fine = cycles("program-crashed", "job-failed", "program-crashed", "ok")
+    replace = msgspec.structs.replace
+    failed = [
+        replace(first, causes=[crash, job]),
+        replace(second, causes=[job]),
+        replace(third, causes=[replace(crash, what="OOM kill", count=1)]),
+        fine,
+    ]
+    result = summarize(PLAN, failed)
+    assert result.failures.count == 3
+    jobs, programs = result.kinds
+    assert (jobs.kind, jobs.rate.count, jobs.first_cycle) == ("job-failed", 2, 1)
+    assert (programs.kind, programs.rate.count) == ("program-crashed", 2)
+    assert [
+        (c.what, c.rate.count, c.rate.of, c.events, c.first_cycle) for c in programs.causes
+    ] == [
+        ("segfault", 1, 4, 4, 1),
+        ("OOM kill", 1, 4, 1, 3),
+    ]
+
+
+def test_figures_are_of_cycles_that_did_not_fail() -> None:
+    replace = msgspec.structs.replace
+    soaked = [
+        replace(cycle, run_s=value, figures=[RunFigure("wall time", value, "s")])
+        for cycle, value in zip(cycles("ok", "job-failed", "ok"), (10.0, 1.0, 12.0), strict=True)
+    ]
+    result = summarize(PLAN, soaked)
+    (figure,) = result.figures
+    assert (figure.name, figure.unit, figure.count) == ("wall time", "s", 2)
+    assert (figure.min, figure.median, figure.max) == (10.0, 11.0, 12.0)
+    assert result.run is not None
+    assert result.run.median_s == 11.0
 
 
 def test_what_we_interrupted_is_no_failure_and_no_success() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
@@ -130,8 +131,33 @@ def _board_names(boards: str, options: BoardOptions, *, every: bool) -> list[str
     return names
 
 
+#: In the meta of a context whose verb is only to say what it would measure.
+_PLAN_ONLY = "whylate.cli.run_options.plan_only"
+
+
+class PlannedError(Exception):
+    """Ends a verb that measures before it does: what it would measure."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        super().__init__("the verb was to plan a run, and not to make it")
+        self.plan = plan
+
+
+@contextmanager
+def plan_only(ctx: click.Context) -> Iterator[None]:
+    """Have the verb of this context raise PlannedError instead of measuring."""
+    ctx.meta[_PLAN_ONLY] = True
+    try:
+        yield
+    finally:
+        del ctx.meta[_PLAN_ONLY]
+
+
 def make_runs(workload: Workload, options: RunOptions, phases: int | None = None) -> list[Outcome]:
-    """Measure a workload on each board, side by side; phases: so many times, in virtual time."""
+    """Measure a workload on each board, side by side; phases: so many times, in virtual time.
+
+    Raises PlannedError within plan_only().
+    """
     from whylate.run.several import Job, carry_out, carry_out_rounds
     from whylate.run.several import phases as phases_of
 
@@ -145,6 +171,9 @@ def make_runs(workload: Workload, options: RunOptions, phases: int | None = None
         hits=list(options.hits),
         faults=[fault for text in options.faults for fault in parse_faults(text)],
     )
+    ctx = click.get_current_context(silent=True)
+    if ctx is not None and _PLAN_ONLY in ctx.meta:
+        raise PlannedError(plan)
     if plan.faults and options.board.root is not None:
         raise RequestError("--fault and --root: whylate builds no fault for a root's own kernel")
     names = options.names

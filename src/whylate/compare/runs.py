@@ -145,7 +145,11 @@ def _mean(runs: Sequence[Run]) -> Run:
 
 def read_run(directory: Path) -> Run:
     """Read a recording; raises RecordingError. Its samples are not kept."""
-    recording = open_recording(directory)
+    return run_of(directory, open_recording(directory))
+
+
+def run_of(directory: Path, recording: Recording) -> Run:
+    """Return a recording as a run; raises RecordingError. Its samples are not kept."""
     if recording.manifest.plan.benchmark is not None:
         return _benchmark_run(directory, recording)
     samples = recording.series

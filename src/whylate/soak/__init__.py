@@ -1,1 +1,1 @@
-"""Plan of power cycles: boot, measure, switch off, again, until a count or a time is reached."""
+"""Plan of power cycles: boot, run a workload, switch off, again, until a goal is reached."""

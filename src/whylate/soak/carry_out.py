@@ -14,7 +14,7 @@ from whylate.boards.notes import noted_use
 from whylate.run.progress import Observer
 from whylate.soak.cycle import CycleRunner
 from whylate.soak.journal import SoakJournal
-from whylate.soak.model import Cycle, SoakPlan
+from whylate.soak.model import CRASHES, Cycle, SoakPlan
 
 #: So many consecutive failures end a soak: the board does not recover by itself.
 GIVE_UP = 20
@@ -23,7 +23,7 @@ PAUSE_S = 1.0
 _LOOK_S = 0.1
 
 #: Why a soak ended.
-Ended = Literal["done", "ended early", "given up"]
+Ended = Literal["done", "ended early", "given up", "at a crash"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Goal:
     seconds: float | None = None
     #: Consecutive failures that end it.
     give_up: int = GIVE_UP
+    #: Whether the first crash ends it, with the board left as it is.
+    until_crash: bool = False
 
     def reached(self, cycles: Sequence[Cycle]) -> bool:
         """Whether these cycles are enough. Interrupted cycles count for time alone."""
@@ -68,6 +70,7 @@ def soak(
     """Carry cycles out until the goal is reached; a soak in `directory` is resumed.
 
     The board is held throughout, and left on if it was on; if that is unknown, it is left off.
+    After a crash that ends the soak it is left as it is.
     When `stopped` returns true, the power is cut and the soak ends. Raises BoardError for a board
     that cannot be held or has no supply, RequestError for a directory with other contents, and
     DiskError.
@@ -88,10 +91,13 @@ def soak(
             try:
                 observer.log(f"switching {board.name} off")
                 power.off()
+                if goal.until_crash:
+                    board.stay_on()
                 with noted_use(board):
                     return _cycles(board, goal, journal, observer, stopped)
             finally:
-                _leave(board, power, found_on=bool(found_on))
+                if not _has_ended_at_a_crash(journal):
+                    _leave(board, power, found_on=bool(found_on))
         finally:
             board.close()
 
@@ -120,12 +126,21 @@ def _cycles(
             stopped,
             off_first=failures > 0,
             mark_seen=_mark_seen(journal.cycles),
+            leave_crashed=goal.until_crash,
         )
         cycle = runner.carry_out(number, journal.session)
         journal.append(cycle)
         observer.cycle_ended(cycle)
+        if goal.until_crash and cycle.outcome in CRASHES:
+            return "at a crash"
         failures = 0 if cycle.outcome in {"ok", "interrupted"} else failures + 1
     return "done"
+
+
+def _has_ended_at_a_crash(journal: SoakJournal) -> bool:
+    """Whether the last cycle of this start left the board on, as it was after a crash."""
+    last = journal.cycles[-1] if journal.cycles else None
+    return last is not None and last.session == journal.session and last.left_on
 
 
 def _mark_seen(cycles: Sequence[Cycle]) -> bool | None:

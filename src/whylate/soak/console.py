@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 from pathlib import Path
 from typing import IO
 
@@ -12,6 +13,7 @@ from whylate.boards.board import Console
 from whylate.boards.console.sieve import FrameSieve
 from whylate.files import read_end
 from whylate.probe.client import Stream
+from whylate.recording.console.crashes import find_crashes
 from whylate.recording.console.log import CUT, MAX_BYTES
 from whylate.recording.errors import DiskError
 from whylate.run.console import NO_END
@@ -19,6 +21,10 @@ from whylate.run.console import NO_END
 #: The text alone, beside the log of a console that carries frames.
 TEXT = "console-text.log"
 _PIECE = 1 << 16
+#: A kernel that printed this does nothing more.
+_PANIC = b"Kernel panic - not syncing"
+#: The report of a panic is printed in this time.
+_PANIC_S = 2.0
 #: The first messages of a boot are within so much of its beginning.
 _BEGINNING = 1 << 16
 _FIRST_WORDS = re.compile(
@@ -51,6 +57,10 @@ class ConsoleTail:
             self._source.seek(0, os.SEEK_END)
         #: How much was printed since.
         self.bytes = 0
+        #: The end of what was searched for a panic, and when the words of one came.
+        self._searched = b""
+        self._panic_at: float | None = None
+        self._panicked = False
 
     @property
     def cut(self) -> bool:
@@ -76,6 +86,17 @@ class ConsoleTail:
                     self._source.close()
                 self._source = fresh
             self._drain()
+
+    def has_panicked(self) -> bool:
+        """Whether the kernel has panicked, and had the time to say why."""
+        if self._panicked or self._panic_at is None:
+            return self._panicked
+        if time.monotonic() - self._panic_at < _PANIC_S:
+            return False
+        self._panicked = any(crash.kind == "panic" for crash in find_crashes(self.text()))
+        # Otherwise the words were in a frame of the probe.
+        self._panic_at = None
+        return self._panicked
 
     def read(self) -> bytes:
         """Return what was kept."""
@@ -116,6 +137,9 @@ class ConsoleTail:
         while self._source is not None and (data := self._source.read(_PIECE)):
             left = self._limit - self.bytes
             self.bytes += len(data)
+            if self._panic_at is None and _PANIC in self._searched + data:
+                self._panic_at = time.monotonic()
+            self._searched = data[-len(_PANIC) :]
             if left > 0:
                 self._write(data[:left] + (CUT if self.cut else b""))
 

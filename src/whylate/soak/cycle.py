@@ -6,31 +6,34 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from whylate.boards.board import Board, BoardError, Console, Notify, Power, StartedProbe
 from whylate.probe.client import ProbeError, ProbeRefusedError
-from whylate.recording.console.crashes import find_crashes
-from whylate.recording.errors import RecordingError
+from whylate.recording.console.crashes import Crash, find_crashes
 from whylate.recording.manifest import Manifest
-from whylate.recording.plan import RunPlan
-from whylate.recording.reader import open_recording
-from whylate.recording.samples import CpuSamples
 from whylate.run.measure import measure
 from whylate.run.progress import Observer, Progress, Step
-from whylate.run.workloads.wakeup import plan_wakeups
+from whylate.soak.causes import crash_causes, job_causes, worst
 from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.guard import Guard
 from whylate.soak.journal import CONSOLE, RECORDING
-from whylate.soak.model import ConsoleCheck, Cycle, FailureKind, Latency, Outcome, SoakPlan
-from whylate.summary.trust import assess
+from whylate.soak.kernel_log import read_kernel_log, show_program_crashes
+from whylate.soak.model import CRASHES, Cause, ConsoleCheck, Cycle, FailureKind, Outcome, SoakPlan
+from whylate.soak.run_result import RunResult, read_result
 
 #: The time beyond its plan after which a run loses power. It covers copying the probe over a slow
 #: line; the limits of the run itself are shorter.
 RUN_MORE_S = 240.0
+#: What a run whose length is not planned may take.
+UNPLANNED_S = 3600.0
+#: Reading the kernel's log, over a slow line, or asking the kernel to log more.
+LOG_S = 60.0
+#: After these the board still answers, and its kernel's log is read.
+_ANSWERED: tuple[FailureKind, ...] = ("run-failed", "job-failed")
 #: A run that is asked to end has so long for it.
 LEAVE_S = 10.0
 #: A board that was up answers within this.
@@ -65,7 +68,8 @@ class CycleRunner:
     """Carries out one cycle on a board that is held and off; for one use.
 
     off_first: switch off before, since the former cycle failed. mark_seen: whether the console
-    showed a mark that was printed on the board before; None: not tried yet.
+    showed a mark that was printed on the board before; None: not tried yet. leave_crashed: a board
+    on which the kernel or a program crashed, or that hangs, is left on as it is.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class CycleRunner:
         *,
         off_first: bool,
         mark_seen: bool | None,
+        leave_crashed: bool = False,
     ) -> None:
         assert board.power is not None  # noqa: S101 - soak() refuses such boards
         self._board = board
@@ -88,6 +93,7 @@ class CycleRunner:
         self._stopped = stopped
         self._off_first = off_first
         self._mark_seen = mark_seen
+        self._leave_crashed = leave_crashed
         console = board.console
         self._tail = ConsoleTail(console, place / CONSOLE) if console is not None else None
         self._guard = Guard(self._power, self._tail, stopped)
@@ -96,11 +102,16 @@ class CycleRunner:
         self._stage = "power"
         self._boot_s: float | None = None
         self._measuring_s: float | None = None
-        self._latency: Latency | None = None
+        self._run_s: float | None = None
+        self._result = RunResult()
+        self._logged: list[Crash] = []
+        self._causes: list[Cause] = []
         self._ends: bool | None = None
 
     def carry_out(self, number: int, session: int) -> Cycle:
         """Return the result of the cycle; the board is off again, unless its supply failed.
+
+        Or unless it crashed, and is left as it is.
 
         Raises RequestError for a workload that no board could do, and DiskError.
         """
@@ -111,7 +122,7 @@ class CycleRunner:
             with self._guard:
                 try:
                     self._boot()
-                    self._measure(number)
+                    self._run(number)
                     self._mark(number)
                 except _LeftError:
                     failure = "interrupted", "ended by the user"
@@ -121,12 +132,14 @@ class CycleRunner:
                     self._guard.over()
                     printed = len(self._tail.read()) if self._tail is not None else 0
                     printed = self._guard.living(printed)
-                    off = self._off()
+                    self._causes = self._find_causes(printed)
+                    left_on = self._is_left(failure)
+                    off = None if left_on else self._off()
             if off is not None and failure is None:
                 self._stage = "off"
                 failure = off
             console = self._console_check()
-            outcome, why = self._judge(failure, console, printed)
+            outcome, why = self._judge(failure, console)
             if outcome == "crashed" and self._stage == "power":
                 # A board that crashed had power, even if its boot was not seen.
                 self._stage = "boot"
@@ -145,8 +158,12 @@ class CycleRunner:
             boot_s=_rounded(self._boot_s),
             measuring_s=_rounded(self._measuring_s),
             total_s=round(time.monotonic() - self._begun, 3),
+            run_s=_rounded(self._run_s),
             console=console,
-            latency=self._latency,
+            latency=self._result.latency,
+            figures=list(self._result.figures),
+            causes=self._causes,
+            left_on=left_on,
             host_rss_bytes=rss_bytes(),
         )
 
@@ -187,43 +204,67 @@ class CycleRunner:
         self._tail.copy()
         return self._tail.bytes > 0
 
+    def _run(self, number: int) -> None:
+        """Measure, and read what the kernel logged meanwhile."""
+        failed: CycleFailedError | None = None
+        self._guard.stage(LOG_S, LEAVE_S)
+        show_program_crashes(self._board)
+        self._unless_left()
+        try:
+            self._measure(number)
+        except CycleFailedError as error:
+            if error.kind not in _ANSWERED:
+                raise
+            failed = error
+        self._guard.stage(LOG_S, LEAVE_S)
+        self._logged = read_kernel_log(self._board, self._place)
+        self._unless_left()
+        if failed is not None:
+            raise failed
+
     def _measure(self, number: int) -> None:
         self._stage = "probe"
-        plan = self._plan
-        self._guard.stage(plan.run_for_ns / 1e9 + RUN_MORE_S, LEAVE_S)
-        request = RunPlan(
-            workload=plan_wakeups(plan.run_for_ns, plan.interval_ns),
-            loads=list(plan.loads),
-        )
+        self._guard.stage(run_limit_s(self._plan), LEAVE_S)
+        place = self._place / RECORDING
         try:
-            manifest = measure(self._seen, request, self._place / RECORDING, self, self._stopped)
+            manifest = measure(self._seen, self._plan.run, place, self, self._ends_early)
         except ProbeRefusedError as error:
             self._stage = "run"
             self._fail("run-failed", str(error))
         except (BoardError, ProbeError) as error:
             self._fail("no-probe", str(error))
         self._stage = "run"
-        reasons = self._reasons(manifest)
+        if self._measuring_s is not None:
+            self._run_s = time.monotonic() - self._begun - self._measuring_s
+        self._result = read_result(place, manifest)
         self._unless_left()
+        if self._has_panicked():
+            # It does not answer, and need not be asked: what it printed is the reason.
+            self._fail("hung", "its kernel panicked")
         if manifest.state == "interrupted":
             raise _LeftError
-        if reasons:
-            if not self._answers(number):
-                self._fail("hung", f"it stopped answering; {reasons[0]}")
-            self._fail("run-failed", reasons[0])
+        self._check(manifest, number)
 
-    def _reasons(self, manifest: Manifest) -> list[str]:
-        """Return why the run failed, the most telling reason first; note its latency."""
-        reasons = [problem.text for problem in manifest.problems if problem.fatal]
-        try:
-            samples = open_recording(self._place / RECORDING).samples
-        except RecordingError as error:
-            return [*reasons, str(error)]
-        self._latency = _latency(manifest, samples)
-        reasons += assess(manifest, samples).trust.reasons
+    def _ends_early(self) -> bool:
+        """Whether the run is to end: the user wants it, or the kernel is dead."""
+        return self._stopped() or self._has_panicked()
+
+    def _has_panicked(self) -> bool:
+        return self._tail is not None and self._tail.has_panicked()
+
+    def _check(self, manifest: Manifest, number: int) -> None:
+        """Raise CycleFailedError where the run failed: a job of its own kind."""
+        reasons = list(self._result.reasons)
         if manifest.state != "complete":
             reasons.append(f"the run was {manifest.state}")
-        return reasons
+        job = job_causes(self._result.job)
+        if not reasons and not job:
+            return
+        if reasons and not job and not self._answers(number):
+            self._fail("hung", f"it stopped answering; {reasons[0]}")
+        if job:
+            self._fail("job-failed", job[0].why)
+        self._fail("run-failed", reasons[0])
 
     def _mark(self, number: int) -> None:
         """Check that the board still answers, and that its console still works."""
@@ -243,7 +284,11 @@ class CycleRunner:
     def _answers(self, number: int) -> bool:
         """Whether a command still runs on the board; it prints the mark on the console."""
         # The shell waits longer for slow lines, which is too long here.
-        self._guard.stage(ANSWER_S, LEAVE_S)
+        if self._leave_crashed:
+            # The power of a board that hangs is not cut then: the shell's own limits end this.
+            self._guard.over()
+        else:
+            self._guard.stage(ANSWER_S, LEAVE_S)
         # The board joins the parts of the mark, since the console echoes the command.
         script = 'echo "$1-$2" >/dev/console; :'
         first, _, last = _mark_of(number).rpartition("-")
@@ -263,6 +308,17 @@ class CycleRunner:
         except BoardError as error:
             return "no-power", str(error)
         return None
+
+    def _is_left(self, failure: tuple[Outcome, str] | None) -> bool:
+        """Whether the board is left on: it crashed or hangs, and still has its power."""
+        if not self._leave_crashed or self._guard.cut is not None:
+            return False
+        if worst(failure, self._causes)[0] not in CRASHES:
+            return False
+        # A kernel may reset the board after a panic.
+        with contextlib.suppress(BoardError):
+            return self._power.is_on() is not False
+        return True
 
     # The outcome.
 
@@ -287,24 +343,27 @@ class CycleRunner:
             cut=self._tail.cut,
         )
 
+    def _find_causes(self, printed: int) -> list[Cause]:
+        """Return the crashes on the console and in the kernel's log, and how a job failed.
+
+        printed: bytes of the console from before the power was cut: what a board prints while it
+        loses power is no crash.
+        """
+        shown: list[Crash] = []
+        if self._tail is not None:
+            shown = list(find_crashes(self._tail.text(printed)))
+        return [*crash_causes(shown, self._logged), *job_causes(self._result.job)]
+
     def _judge(
-        self, failure: tuple[Outcome, str] | None, console: ConsoleCheck | None, printed: int
+        self, failure: tuple[Outcome, str] | None, console: ConsoleCheck | None
     ) -> tuple[Outcome, str]:
-        """Return the worst outcome: a crash first, then the failure, then an incomplete log.
+        """Return the worst outcome; an incomplete log counts where nothing else does.
 
         A crash also counts if the user ended the cycle, perhaps because of it.
         """
-        if self._tail is not None:
-            # What a board prints while it loses power is no crash.
-            text = self._tail.text(printed)
-            crash = next((crash for crash in find_crashes(text) if crash.fatal), None)
-            if crash is not None:
-                return "crashed", crash.headline
-        if failure is not None:
-            return failure
-        if console is not None and console.whole is False:
-            return "console-cut", _what_is_cut(console)
-        return "ok", ""
+        if failure is None and console is not None and console.whole is False:
+            failure = "console-cut", _what_is_cut(console)
+        return worst(failure, self._causes)
 
     def _last_words(self) -> str:
         if self._tail is None:
@@ -331,6 +390,15 @@ class CycleRunner:
         self._observer.progress(progress)
 
 
+def run_limit_s(plan: SoakPlan) -> float:
+    """Return how long a run may take: as planned and a little, an hour where no time is planned."""
+    if plan.run_timeout_s is not None:
+        return plan.run_timeout_s
+    activations = plan.run.activations
+    planned_s = UNPLANNED_S if activations is None else activations.duration_ns / 1e9
+    return planned_s + RUN_MORE_S
+
+
 def rss_bytes() -> int:
     """Return the memory of this process that is resident (proc(5), statm)."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -339,21 +407,6 @@ def rss_bytes() -> int:
 
 def _mark_of(number: int) -> str:
     return f"whylate: end of cycle-{number}"
-
-
-def _latency(manifest: Manifest, samples: Sequence[CpuSamples]) -> Latency | None:
-    if not manifest.cpus:
-        return None
-    highest = max(
-        (int(cpu.latency_ns.max()) for cpu in samples if cpu.latency_ns.size), default=None
-    )
-    return Latency(
-        expected=sum(cpu.expected for cpu in manifest.cpus),
-        seen=sum(cpu.seen for cpu in manifest.cpus),
-        overrun=sum(cpu.overrun for cpu in manifest.cpus),
-        dropped=sum(cpu.dropped for cpu in manifest.cpus),
-        max_ns=highest,
-    )
 
 
 def _what_is_cut(console: ConsoleCheck) -> str:

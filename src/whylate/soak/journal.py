@@ -9,8 +9,10 @@ cycles/000001  console.log from power-on to power-off, and the recording of the 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,7 +24,9 @@ from whylate.recording.errors import DiskError
 from whylate.recording.store.lines import Layout, LineDirectory, read_plan, write_plan
 from whylate.run.console import NO_END
 from whylate.run.errors import RequestError
-from whylate.soak.model import SCHEMA_VERSION, Begun, Cycle, SoakPlan
+from whylate.run.workloads.wakeup import plan_wakeups
+from whylate.soak.causes import crash_causes, worst
+from whylate.soak.model import SCHEMA_VERSION, Begun, Cause, Cycle, SoakPlan
 
 PLAN = "soak.json"
 BEGUN = "begun.json"
@@ -34,6 +38,13 @@ MOST_CONSOLE = 64 << 20
 RECORDING = "recording"
 
 
+def _from_former(content: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan of schema 1, which measured wakeups alone, as one of schema 2."""
+    wakeups = plan_wakeups(content.pop("run_for_ns"), content.pop("interval_ns"))
+    run = {"workload": msgspec.to_builtins(wakeups), "loads": content.pop("loads")}
+    return {**content, "schema_version": SCHEMA_VERSION, "run": run}
+
+
 LAYOUT = Layout(
     what="soak",
     plan=PLAN,
@@ -42,6 +53,7 @@ LAYOUT = Layout(
     lines=JOURNAL,
     line_type=Cycle,
     folder=CYCLES,
+    convert=_from_former,
 )
 
 
@@ -90,13 +102,13 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
 
     def must_be_same(self, held: SoakPlan) -> None:
         """Raise RequestError for a soak of another plan."""
-        former = msgspec.structs.asdict(held)
-        for name, wanted in msgspec.structs.asdict(self.plan).items():
-            if former[name] != wanted:
+        former, ours = _settings(held), _settings(self.plan)
+        for name in {**former, **ours}:
+            if former.get(name) != ours.get(name):
                 raise RequestError(
                     f"{self.directory} is a soak with {_option(name)} "
-                    f"{_format(former[name])}, not {_format(wanted)}: give the same command again "
-                    "to resume it, or choose another name with -o"
+                    f"{_format(former.get(name))}, not {_format(ours.get(name))}: give the same "
+                    "command again to resume it, or choose another name with -o"
                 )
 
     def recover(self) -> None:
@@ -107,15 +119,17 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
             return
         began = datetime.fromtimestamp(place.stat().st_mtime, UTC)
         # A crash in the console log so far is the board's.
-        crash = _crash(place / CONSOLE)
+        causes = _crashes(place / CONSOLE)
+        outcome, why = worst(("interrupted", "whylate was killed"), causes)
         self.append(
             Cycle(
                 cycle=number,
                 session=max((cycle.session for cycle in self.cycles), default=1),
                 started=began.isoformat(timespec="seconds"),
-                outcome="interrupted" if crash is None else "crashed",
+                outcome=outcome,
                 stage="unknown",
-                why="whylate was killed" if crash is None else crash,
+                why=why,
+                causes=causes,
             )
         )
 
@@ -125,16 +139,26 @@ def cycle_directory(directory: Path, number: int) -> Path:
     return directory / CYCLES / f"{number:06d}"
 
 
-def _crash(console: Path) -> str | None:
-    """Return the headline of the first crash in a console's log, or None."""
+def _crashes(console: Path) -> list[Cause]:
+    """Return the crashes in a console's log."""
     try:
         log = read_end(console, MOST_CONSOLE)
     except OSError:
-        return None
+        return []
     # Frames of the probe may be mixed with the text.
     sieve = FrameSieve(NO_END)
     text = sieve.feed(log)[1] + sieve.finish()[1]
-    return next((crash.headline for crash in find_crashes(text) if crash.fatal), None)
+    return crash_causes(find_crashes(text), ())
+
+
+def _settings(plan: SoakPlan) -> Mapping[str, object]:
+    """Return what must be the same in all cycles, by name, those of the workload first."""
+    asdict = msgspec.structs.asdict
+    run = asdict(plan.run)
+    workload = run.pop("workload")
+    soak = asdict(plan)
+    del soak["run"]
+    return {"workload": workload.kind, **soak, **run, **asdict(workload)}
 
 
 def _option(field: str) -> str:
@@ -144,8 +168,11 @@ def _option(field: str) -> str:
 
 def _format(value: object) -> str:
     """Return the value of a field for users."""
-    if isinstance(value, list):
-        return ", ".join(str(getattr(item, "kind", item)) for item in value) or "none"
+    if isinstance(value, (list, tuple)):
+        words = [str(getattr(item, "kind", getattr(item, "name", item))) for item in value]
+        return ", ".join(words)[:200] or "none"
+    if value is None:
+        return "none"
     if isinstance(value, int) and value >= 1_000_000:
         return f"{value / 1e9:g} s"
     if isinstance(value, float):

@@ -6,22 +6,34 @@ from typing import Literal, get_args
 
 import msgspec
 
-from whylate.recording.bounds import Count, Integer, Small, TimeNs
-from whylate.recording.plan import LoadPlan
+from whylate.recording.bounds import Count, Integer, Small
+from whylate.recording.plan import RunPlan
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: Kinds of failure, in the order of the stages of a cycle.
 #: no-power: the supply does not switch, or nothing shows that it did.
 #: no-boot: the board got power and did not boot in time.
 #: no-probe: it booted, and the probe did not start.
 #: run-failed: the workload failed, or its recording cannot be trusted; the board still answered.
-#: hung: it booted, and stopped answering. crashed: its console shows a crash.
+#: job-failed: the command that was run ended with a status other than 0, or by a signal.
+#: program-crashed: a program crashed; the board still answered.
+#: hung: it booted, and stopped answering. crashed: its kernel crashed.
 #: console-cut: all went well, but the console's log is incomplete.
 FailureKind = Literal[
-    "no-power", "no-boot", "no-probe", "run-failed", "hung", "crashed", "console-cut"
+    "no-power",
+    "no-boot",
+    "no-probe",
+    "run-failed",
+    "job-failed",
+    "program-crashed",
+    "hung",
+    "crashed",
+    "console-cut",
 ]
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
+#: The board came up and then died, or a program on it did.
+CRASHES: tuple[FailureKind, ...] = ("program-crashed", "hung", "crashed")
 #: interrupted: by Ctrl-C or a killed host, without a crash; no result about the board.
 Outcome = Literal[FailureKind, "ok", "interrupted"]
 
@@ -35,16 +47,18 @@ class SoakPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     format: Literal["whylate-soak"] = "whylate-soak"
     schema_version: Small = SCHEMA_VERSION
     board: str
-    #: The wakeup workload of a cycle.
-    run_for_ns: TimeNs
-    interval_ns: TimeNs
-    loads: list[LoadPlan]
+    #: What each cycle measures: any workload, a request.
+    run: RunPlan
     #: Of a virtual board.
     smp: Small | None = None
     kernel_args: list[str] = []
+    #: The tarball of the root that a virtual board boots; None: its own.
+    root: str | None = None
     keep: Keep = "all"
     #: From the order to switch on until it takes commands.
     boot_timeout_s: float = 180.0
+    #: How long a run may take before the power is cut; None: whylate.soak.cycle.run_limit_s().
+    run_timeout_s: float | None = None
     #: Between off and on.
     off_s: float = 0.0
 
@@ -89,6 +103,26 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_ns: Integer | None
 
 
+class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What made a cycle fail: "crashed", "soft lockup"; "job-failed", "status 2".
+
+    why: the first line of the report. count: how often it was seen in the cycle.
+    """
+
+    kind: FailureKind
+    what: str
+    why: str
+    count: Count = 1
+
+
+class RunFigure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A figure of one run, by which runs are compared: a percentile, a point of a benchmark."""
+
+    name: str
+    value: float
+    unit: str
+
+
 class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One line of cycles.jsonl; times in seconds of the host's clock."""
 
@@ -105,7 +139,15 @@ class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     boot_s: float | None = None
     measuring_s: float | None = None
     total_s: float = 0.0
+    #: How long the run took, from where measuring began.
+    run_s: float | None = None
     console: ConsoleCheck | None = None
     latency: Latency | None = None
+    #: Of a run that measured something.
+    figures: list[RunFigure] = []
+    #: All that was seen to go wrong, each once; the worst of it is the outcome.
+    causes: list[Cause] = []
+    #: Whether the board was left on, as it was after a crash.
+    left_on: bool = False
     #: Memory of this process after the cycle.
     host_rss_bytes: Count = 0

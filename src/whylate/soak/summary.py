@@ -1,4 +1,4 @@
-"""Summarize the cycles of a soak: boot times, failures with their limits, memory."""
+"""Summarize the cycles of a soak: times, figures, failures with their limits, memory."""
 
 from __future__ import annotations
 
@@ -8,21 +8,33 @@ from statistics import median
 import msgspec
 import numpy as np
 
-from whylate.soak.model import FAILURE_KINDS, Cycle, FailureKind, SoakPlan
-from whylate.stats.limits import binomial_limits
+from whylate.soak.model import FAILURE_KINDS, Cause, Cycle, FailureKind, SoakPlan
+from whylate.stats.limits import binomial_limits, poisson_high, poisson_low
 
 CONFIDENCE = 0.95
 #: A soak whose own memory grew by more than this from its first cycle to its last leaks.
 FLAT_BYTES = 32 << 20
 
 
+class HourlyRate(msgspec.Struct, frozen=True):
+    """Failures an hour of all cycles, with exact two-sided limits (Garwood 1936)."""
+
+    per_hour: float
+    low: float
+    high: float
+
+
 class Rate(msgspec.Struct, frozen=True):
-    """Failures among `of` cycles, with exact two-sided limits of their probability."""
+    """Failures among `of` cycles, with exact two-sided limits of their probability.
+
+    hourly: the same cycles by the hours that all cycles took; None where they took no time.
+    """
 
     count: int
     of: int
     low: float
     high: float
+    hourly: HourlyRate | None = None
 
 
 class Times(msgspec.Struct, frozen=True):
@@ -59,13 +71,44 @@ class Consoles(msgspec.Struct, frozen=True):
     unknown: int
 
 
+class Figures(msgspec.Struct, frozen=True):
+    """A figure of the runs of cycles that did not fail; low, high as in Times."""
+
+    name: str
+    unit: str
+    count: int
+    min: float
+    median: float
+    low: float | None
+    high: float | None
+    max: float
+
+
+class SeenCause(msgspec.Struct, frozen=True):
+    """A cause of failures: the rate of cycles that had it, and its first report.
+
+    events: how often it was seen, several times in one cycle too.
+    """
+
+    kind: FailureKind
+    what: str
+    events: int
+    rate: Rate
+    first_cycle: int
+    why: str
+
+
 class Failed(msgspec.Struct, frozen=True):
-    """A kind of failure: its rate, and its first cycle with the reason."""
+    """A kind of failure: its rate, and its first cycle with the reason.
+
+    A cycle counts with its outcome and with every kind of its causes.
+    """
 
     kind: FailureKind
     rate: Rate
     first_cycle: int
     why: str
+    causes: list[SeenCause] = []
 
 
 class SoakSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +123,9 @@ class SoakSummary(msgspec.Struct, frozen=True, kw_only=True):
     kinds: list[Failed]
     boot: Times | None
     measuring: Times | None
+    #: How long the runs took that did not fail, and their figures.
+    run: Times | None
+    figures: list[Figures]
     consoles: Consoles
     #: Activations of all runs together, and their highest latency in ns.
     expected: int
@@ -93,17 +139,21 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
     """Return the summary of the cycles."""
     judged = [cycle for cycle in cycles if cycle.outcome != "interrupted"]
     failed = [cycle for cycle in judged if cycle.outcome != "ok"]
+    good = [cycle for cycle in judged if cycle.outcome == "ok"]
     runs = [cycle.latency for cycle in judged if cycle.latency is not None]
     highest = [run.max_ns for run in runs if run.max_ns is not None]
+    hours = sum(cycle.total_s for cycle in judged) / 3600
     return SoakSummary(
         board=plan.board,
         cycles=len(judged),
         interrupted=len(cycles) - len(judged),
         seconds=round(sum(cycle.total_s for cycle in cycles), 3),
-        failures=_rate(len(failed), len(judged)),
-        kinds=_kinds(failed, len(judged)),
+        failures=rate(len(failed), len(judged), hours),
+        kinds=_kinds(failed, len(judged), hours),
         boot=times([cycle.boot_s for cycle in judged if cycle.boot_s is not None]),
         measuring=times([cycle.measuring_s for cycle in judged if cycle.measuring_s is not None]),
+        run=times([cycle.run_s for cycle in good if cycle.run_s is not None]),
+        figures=_figures(good),
         consoles=_consoles(judged),
         expected=sum(run.expected for run in runs),
         overrun=sum(run.overrun for run in runs),
@@ -121,28 +171,85 @@ def times(seconds: Sequence[float]) -> Times | None:
     """
     if not seconds:
         return None
+    low, high = _median_limits(sorted(seconds))
+    middle = round(median(seconds), 3)
+    return Times(len(seconds), min(seconds), middle, low, high, max(seconds))
+
+
+def _median_limits(ordered: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return the order statistics between which the median lies; None for fewer than 6 values."""
     from scipy.special import bdtr
 
-    ordered = sorted(seconds)
     n = len(ordered)
     # The rank, from 1, of the lower limit; 0: there is none.
     rank = int(np.sum(bdtr(np.arange(n // 2), n, 0.5) <= (1 - CONFIDENCE) / 2))
-    low, high = (ordered[rank - 1], ordered[n - rank]) if rank else (None, None)
-    return Times(n, ordered[0], round(median(ordered), 3), low, high, ordered[-1])
+    return (ordered[rank - 1], ordered[n - rank]) if rank else (None, None)
 
 
-def _rate(count: int, of: int) -> Rate:
+def _figures(good: Sequence[Cycle]) -> list[Figures]:
+    values: dict[tuple[str, str], list[float]] = {}
+    for cycle in good:
+        for figure in cycle.figures:
+            values.setdefault((figure.name, figure.unit), []).append(figure.value)
+    return [
+        Figures(name, unit, len(ordered), ordered[0], median(ordered), low, high, ordered[-1])
+        for (name, unit), unordered in values.items()
+        for ordered in [sorted(unordered)]
+        for low, high in [_median_limits(ordered)]
+    ]
+
+
+def rate(count: int, of: int, hours: float) -> Rate:
+    """Return the rate of failed cycles among `of`, which took so many hours together."""
     low, high = binomial_limits(count, of, CONFIDENCE) if of else (0.0, 1.0)
-    return Rate(count, of, low, high)
+    hourly = None
+    if hours > 0:
+        # Two one-sided limits make a two-sided one.
+        one_sided = (1 + CONFIDENCE) / 2
+        hourly = HourlyRate(
+            count / hours,
+            poisson_low(count, one_sided) / hours,
+            poisson_high(count, one_sided) / hours,
+        )
+    return Rate(count, of, low, high, hourly)
 
 
-def _kinds(failed: Sequence[Cycle], of: int) -> list[Failed]:
+def _kinds(failed: Sequence[Cycle], of: int, hours: float) -> list[Failed]:
     kinds = []
     for kind in FAILURE_KINDS:
-        of_kind = [cycle for cycle in failed if cycle.outcome == kind]
+        of_kind = [(cycle, why) for cycle in failed if (why := _why(cycle, kind)) is not None]
         if of_kind:
-            kinds.append(Failed(kind, _rate(len(of_kind), of), of_kind[0].cycle, of_kind[0].why))
+            causes = _causes([cycle for cycle, _ in of_kind], kind, of, hours)
+            first, why = of_kind[0]
+            kinds.append(Failed(kind, rate(len(of_kind), of, hours), first.cycle, why, causes))
     return kinds
+
+
+def _why(cycle: Cycle, kind: FailureKind) -> str | None:
+    """Return why a cycle failed in a way; None where it did not."""
+    if cycle.outcome == kind:
+        return cycle.why
+    return next((cause.why for cause in cycle.causes if cause.kind == kind), None)
+
+
+def _causes(cycles: Sequence[Cycle], kind: FailureKind, of: int, hours: float) -> list[SeenCause]:
+    """Return the causes of a kind, the one of most cycles first."""
+    seen: dict[str, list[tuple[Cycle, Cause]]] = {}
+    for cycle in cycles:
+        for cause in cycle.causes:
+            if cause.kind == kind:
+                seen.setdefault(cause.what, []).append((cycle, cause))
+    return [
+        SeenCause(
+            kind=kind,
+            what=what,
+            events=sum(cause.count for _, cause in those),
+            rate=rate(len(those), of, hours),
+            first_cycle=those[0][0].cycle,
+            why=those[0][1].why,
+        )
+        for what, those in sorted(seen.items(), key=lambda item: -len(item[1]))
+    ]
 
 
 def _consoles(judged: Sequence[Cycle]) -> Consoles:

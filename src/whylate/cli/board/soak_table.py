@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
-from whylate.quantities import format_ns
+from whylate.quantities import format_ns, format_short_ns
 from whylate.report.plain_console import plain_console
-from whylate.soak.summary import FLAT_BYTES, Memory, Rate, SoakSummary, Times
+from whylate.soak.comparison import ComparisonSummary
+from whylate.soak.summary import (
+    FLAT_BYTES,
+    Failed,
+    Figures,
+    Memory,
+    Rate,
+    SeenCause,
+    SoakSummary,
+    Times,
+)
+from whylate.stats.comparison.rarer_side import least_counts
 from whylate.text import plain
+
+#: Rows of figures; a sweep may have thousands of points.
+MOST_FIGURES = 20
 
 
 def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
@@ -25,12 +40,19 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
     table.add_row("cycles", f"{summary.cycles}{interrupted}, in {duration(summary.seconds)}")
     table.add_row("failures", _rate(summary.failures))
     for failed in summary.kinds:
-        row = Text.assemble(
-            _rate(failed.rate), f"; first in cycle {failed.first_cycle}: ", plain(failed.why, 300)
-        )
-        table.add_row(f"  {failed.kind}", row)
+        table.add_row(f"  {failed.kind}", _rate(failed.rate))
+        if not failed.causes:
+            table.add_row("", _first(failed))
+        for cause in failed.causes:
+            table.add_row(Text(f"    {plain(cause.what, 60)}"), _cause(failed, cause))
     table.add_row("booted in", _times(summary.boot))
     table.add_row("measuring after", _times(summary.measuring))
+    if summary.run is not None:
+        table.add_row("ran for", _times(summary.run))
+    for figures in summary.figures[:MOST_FIGURES]:
+        table.add_row(Text(f"  {plain(figures.name, 60)}"), _figures(figures))
+    if (more := len(summary.figures) - MOST_FIGURES) > 0:
+        table.add_row("", f"{more} more figures are in --json")
     if summary.expected:
         highest = f", longest latency {format_ns(summary.max_ns)}" if summary.max_ns else ""
         lost = f", {summary.dropped} dropped" if summary.dropped else ""
@@ -46,33 +68,127 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
         console.print(Text(f"The soak was {ended}."))
 
 
+def print_comparison(summary: ComparisonSummary, directory: Path, ended: str) -> None:
+    """Print a comparison so far. ended: why it ended before it was decided; "": it did not."""
+    console = plain_console()
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for letter, side in zip("AB", summary.sides, strict=True):
+        table.add_row(letter, Text(plain(side.name, 80)))
+        table.add_row("  crashes", _rate(side.crashes))
+        for failed in side.soak.kinds:
+            counted = "" if failed.kind in summary.counted else ", not compared"
+            row = Text(f"{failed.rate.count} of {failed.rate.of}{counted}, ")
+            table.add_row(f"    {failed.kind}", row.append_text(_first(failed)))
+        if side.soak.run is not None:
+            table.add_row("  ran for", _times(side.soak.run))
+        for figures in side.soak.figures[:MOST_FIGURES]:
+            table.add_row(Text(f"    {plain(figures.name, 60)}"), _figures(figures))
+    pairs = summary.pairs
+    table.add_row(
+        "pairs",
+        f"{pairs.count}: A alone crashed in {pairs.first_alone}, B alone in {pairs.second_alone}, "
+        f"both in {pairs.both}",
+    )
+    table.add_row("kept in", Text(plain(str(directory), 1000)))
+    console.print(table)
+    console.print(_verdict(summary))
+    if ended:
+        console.print(Text(f"The comparison was {ended}. The same command resumes it."))
+
+
+def _verdict(summary: ComparisonSummary) -> Text:
+    pairs = summary.pairs
+    error = f"error rate {100 * summary.error_rate:g} %, all looks together"
+    if pairs.verdict == "inconclusive":
+        rarer, oftener = sorted((pairs.first_alone, pairs.second_alone))
+        missing = least_counts(rarer)[rarer] - oftener
+        text = f"inconclusive: {missing} more crashes of one side alone would decide"
+        return Text(text, "yellow")
+    worse, style = ("more", "red") if pairs.verdict == "worse" else ("less", "green")
+    return Text(f"{pairs.verdict}: B crashes {worse} often than A ({error})", style)
+
+
+def _cause(failed: Failed, cause: SeenCause) -> Text:
+    """Return how often a cause was seen, where it is not the only one, and its first report."""
+    only = cause.rate.count == failed.rate.count
+    text = Text() if only else Text.assemble(_rate(cause.rate), "; ")
+    if cause.events > cause.rate.count:
+        text.append(f"seen {cause.events} times, ")
+    return Text.assemble(text, _first(cause))
+
+
+def _first(failed: Failed | SeenCause) -> Text:
+    return Text(f"first in cycle {failed.first_cycle}: {plain(failed.why, 300)}")
+
+
+def _figures(figures: Figures) -> Text:
+    def shown(value: float) -> str:
+        if figures.unit == "ns":
+            return format_short_ns(round(value))
+        return f"{value:,.4g} {figures.unit}".rstrip()
+
+    return _spread(
+        figures.median, figures.low, figures.high, (figures.min, figures.max), shown, shown
+    )
+
+
+def _spread(
+    median: float,
+    low: float | None,
+    high: float | None,
+    ends: tuple[float, float],
+    shown: Callable[[float], str],
+    within: Callable[[float], str],
+) -> Text:
+    """Return a median with its limits, and the least and the most; within: how limits are shown."""
+    limits = "" if low is None or high is None else f" ({within(low)} to {within(high)}, 95 %)"
+    least, most = map(shown, ends)
+    return Text(f"median {shown(median)}{limits}, least {least}, most {most}")
+
+
 def _rate(rate: Rate) -> Text:
     if not rate.of:
         return Text("no complete cycle", "yellow")
     counted = f"{rate.count} of {rate.of}"
     if not rate.count:
-        return Text(f"{counted}: rate below {percent(rate.high, ROUND_CEILING)} (95 %)", "green")
+        text = f"{counted}: rate below {percent(rate.high, ROUND_CEILING)} (95 %)"
+        if rate.hourly is not None:
+            text += f", below {rounded(rate.hourly.high, ROUND_CEILING)} an hour"
+        return Text(text, "green")
     low, high = percent(rate.low, ROUND_FLOOR), percent(rate.high, ROUND_CEILING)
-    return Text(f"{counted}: rate {low} to {high} (95 %)", "red")
+    text = f"{counted}: rate {low} to {high} (95 %)"
+    if rate.hourly is not None:
+        hourly = rate.hourly
+        text += (
+            f", {rounded(hourly.per_hour, ROUND_HALF_EVEN)} an hour "
+            f"({rounded(hourly.low, ROUND_FLOOR)} to {rounded(hourly.high, ROUND_CEILING)})"
+        )
+    return Text(text, "red")
 
 
 def percent(rate: float, rounding: str) -> str:
     """Return a limit with two digits, rounded away from what it holds (decimal.ROUND_...)."""
-    shown = Context(prec=2, rounding=rounding).multiply(Decimal(str(rate)), 100)
-    return f"{float(shown):g} %"
+    return f"{rounded(rate, rounding, 100)} %"
+
+
+def rounded(value: float, rounding: str, times: int = 1) -> str:
+    """Return a multiple of a number with two digits, rounded as told (decimal.ROUND_...)."""
+    shown = Context(prec=2, rounding=rounding).multiply(Decimal(str(value)), times)
+    return f"{float(shown):g}"
 
 
 def _times(times: Times | None) -> Text:
     if times is None:
         return Text("never", "red")
-    between = (
-        f" ({times.low_s:.2f} to {times.high_s:.2f}, 95 %)"
-        if times.low_s is not None and times.high_s is not None
-        else ""
-    )
-    return Text(
-        f"median {times.median_s:.2f} s{between}, least {times.min_s:.2f} s, "
-        f"most {times.max_s:.2f} s"
+    return _spread(
+        times.median_s,
+        times.low_s,
+        times.high_s,
+        (times.min_s, times.max_s),
+        "{:.2f} s".format,
+        "{:.2f}".format,
     )
 
 

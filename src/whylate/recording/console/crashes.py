@@ -73,6 +73,7 @@ _FRAME = re.compile(
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|[()][AB012]|[=>78])")
 _STAMP = re.compile(
     r"(?:<\d{1,2}>)?\[ {0,10}\d{1,10}\.\d{1,9}\](?:\[ {0,10}[TC]\d{1,10}\])? ?"
+    r"|^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] ?"  # dmesg -T
     r"|(?:^| )kernel: (?:\[ {0,10}\d{1,10}\.\d{1,9}\] ?)?"
 )
 _LEVEL = re.compile(r"^<\d{1,2}>")
