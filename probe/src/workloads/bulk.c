@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "benchmark/benchmark.h"
+#include "cache_line.h"
 #include "clock.h"
 #include "thread.h"
 
@@ -74,30 +75,6 @@ static void expired(int number, siginfo_t *info, void *context)
 	}
 }
 
-/* clean_line - write it back and drop it; false where programs have no instruction for that */
-static bool clean_line(volatile uint8_t *line)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("clflush (%0)" : : "r"(line) : "memory");
-	return true;
-#elif defined(__aarch64__)
-	__asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
-	return true;
-#else
-	(void)line;
-	return false;
-#endif
-}
-
-static void wait_for_memory(void)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("mfence" : : : "memory");
-#elif defined(__aarch64__)
-	__asm__ volatile("dsb ish" : : : "memory");
-#endif
-}
-
 static void take(void *context)
 {
 	sigprocmask(SIG_BLOCK, &((struct bulk_run *)context)->lock, NULL);
@@ -113,8 +90,8 @@ static void clean(void *context, uint64_t first, uint64_t end)
 	const struct bulk_run *run = context;
 
 	for (uint64_t i = first; i < end; i++)
-		clean_line(run->memory + i * LINE);
-	wait_for_memory();
+		cache_line_flush(run->memory + i * LINE);
+	cache_line_wait();
 }
 
 /* pass - make all lines dirty, clean them in chunks; add the time of the cleaning */
@@ -127,7 +104,7 @@ static uint64_t pass(struct bulk_run *run, uint64_t chunk, uint64_t *ns)
 	/* By a store to each: memset() may write past the cache. */
 	for (uint64_t i = 0; i < run->plan->lines; i++)
 		run->memory[i * LINE]++;
-	wait_for_memory();
+	cache_line_wait();
 	run->began_ns = clock_ns();
 	holds = bulk_work_run(&work, run->plan->lines);
 	*ns += clock_ns() - run->began_ns;
@@ -303,7 +280,7 @@ static int run_plan(struct child_context *context, const void *asked)
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (!run.delays || run.memory == MAP_FAILED)
 		return fail(context->text, ENOMEM, "no memory for %u lines", plan->lines);
-	if (!clean_line(run.memory))
+	if (!CACHE_LINE_CAN_FLUSH)
 		return fail(context->text, EOPNOTSUPP,
 			    "programs have no instruction to clean a line of this cache");
 	error = start_timer(&run, context);
