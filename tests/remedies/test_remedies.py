@@ -84,8 +84,8 @@ def test_a_weaker_header_is_noticed(name: str) -> None:
 def printed(name: str, tmp_path: Path, *words: str, remedies: Path = REMEDIES) -> list[str]:
     """Build a program, run it, and return its lines."""
     source, program = Path(__file__).with_name(name), tmp_path / "program"
-    command = ["cc", "-std=c11", "-O2", "-Wall", "-pthread", f"-I{remedies}", source, "-o", program]
-    subprocess.run(command, check=True)
+    flags = ["-std=c11", "-O2", "-Wall", "-pthread", f"-I{remedies}"]
+    subprocess.run(["cc", *flags, source, "-o", program], check=True)
     done = subprocess.run([program, *words], check=True, capture_output=True, text=True)
     return done.stdout.split("\n")
 
