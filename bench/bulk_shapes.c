@@ -4,9 +4,10 @@
  *
  * A machine is what an item costs, which may differ from item to item, and what letting go costs.
  * Time is counted and does not pass. The tuner sees what it sees on a board: the median time of 9
- * passes in chunks of 512 items and of 9 in chunks of 1. Somebody comes at random moments and waits
- * until the lock is let go. Prints for each machine and chunk: name, chunk, p50 and pass in ns, and
- * whether the tuner chose that chunk: it runs 20 times.
+ * passes in chunks of 512 items and of 9 in chunks of 1, then of chunks 32 times larger and smaller
+ * than these suggest. Somebody comes at random moments and waits until the lock is let go. Prints
+ * for each machine and chunk: name, chunk, p50 and pass in ns, and whether the tuner chose that
+ * chunk: it runs 20 times.
  */
 #include <bulk_work.h>
 #include <math.h>
@@ -18,6 +19,7 @@
 #define ITEMS	 16384
 #define PASSES	 9
 #define COARSE	 512
+#define NEAR	 32
 #define ARRIVALS 50000
 #define TUNINGS	 20
 /* That a chunk is measured by: many, so that the tuner is judged and not the measurement. */
@@ -152,15 +154,27 @@ static void measure(struct run *run, uint64_t chunk, int tuned)
 	       delays[ARRIVALS / 2], ns[MEASURED / 2], tuned);
 }
 
+/* choose - choose a chunk from passes in chunks of both sizes; 0: they do not show the costs */
+static uint64_t choose(struct run *run, uint64_t coarse, uint64_t fine)
+{
+	struct bulk_costs costs = {.floor = (uint64_t)run->machine->floor_ns};
+	double coarse_ns = median_pass(run, coarse), fine_ns = median_pass(run, fine);
+
+	if (!bulk_work_fit(ITEMS, coarse, (uint64_t)coarse_ns, fine, (uint64_t)fine_ns, &costs))
+		return 0;
+	return bulk_work_choose(&costs, 0, 500, AIMED).chunk;
+}
+
 /* tune - choose a chunk as the probe does; 0: the costs could not be found */
 static uint64_t tune(struct run *run)
 {
-	struct bulk_costs costs = {.floor = (uint64_t)run->machine->floor_ns};
-	double coarse = median_pass(run, COARSE), fine = median_pass(run, 1);
+	uint64_t first = choose(run, COARSE, 1), second;
 
-	if (!bulk_work_fit(ITEMS, COARSE, (uint64_t)coarse, 1, (uint64_t)fine, &costs))
+	if (!first)
 		return 0;
-	return bulk_work_choose(&costs, 0, 500, AIMED).chunk;
+	second = choose(run, ITEMS / NEAR < first ? ITEMS : NEAR * first,
+			first < NEAR ? 1 : first / NEAR);
+	return second ? second : first;
 }
 
 int main(void)

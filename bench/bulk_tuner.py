@@ -25,7 +25,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 MOST_COST, MOST_RATIO = 0.15, 1.10
 #: Of virtual boards: in it nothing varies, and in real time their costs are the host's.
-_VIRTUAL_TIME = ["--virtual-time", "--smp", "1", "--rounds", "1", "--block", "30ms"]
+_VIRTUAL_TIME = ["--virtual-time", "--smp", "1", "--rounds", "1", "--block", "60ms"]
 #: The exit status of a run of which a point was refused.
 _NO_VERDICT = 3
 CHUNKS = "1,4,16,32,64,96,128,192,256,384,512,768,1024,1536,2048,4096,8192,all,tuned"

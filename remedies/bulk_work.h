@@ -94,8 +94,10 @@ struct bulk_costs {
 /* bulk_work_fit - find the costs of an item and of letting go from two runs over the same items
  *
  * coarse, fine: what the work took (its median over runs) with chunks of coarse_chunk and of
- * fine_chunk items, and nobody waiting. T = items * item + holds * gap for each. Returns 0 where
- * the runs cannot tell: fine_chunk not below coarse_chunk, or the fine run not the longer.
+ * fine_chunk items, and nobody waiting. T = items * item + holds * gap for each. After many items a
+ * hold may cost more than after one: where chunks of 1 found the costs, fit again with chunks
+ * around the choice. Returns 0 where the runs cannot tell: fine_chunk not below coarse_chunk, or
+ * the fine run not the longer.
  */
 static inline int bulk_work_fit(uint64_t items, uint64_t coarse_chunk, uint64_t coarse,
 				uint64_t fine_chunk, uint64_t fine, struct bulk_costs *costs)

@@ -32,8 +32,8 @@
  *   strict never goes backwards, between threads neither, where the later caller could know the
  *   earlier value. relaxed never goes backwards for a thread that uses this form alone while nobody
  *   loses patience; otherwise it may, by T.
- * - Memory order. strict orders all that the caller did before the call before the sample. What a
- *   leader did before its read is not published: this is no lock.
+ * - Memory order. strict orders all that the caller did before the call before the sample, also
+ *   where nothing is shared. What a leader did before its read is not published: this is no lock.
  * - Width. Values have 64 bits. With bits < 64 the device's counter is extended: it has to be read
  *   at least once in half its period, by another form than direct, which publishes nothing. Define
  * SHARED_READ_32 where there are no 64-bit atomics: values then have 32 bits and wrap, and `bits`
@@ -56,7 +56,8 @@
  *
  *     ENTRY   of strict: what the caller saw of the device comes before its look at the sequence.
  *             With LEAD it forbids that the caller sees no leader while the leader samples a value
- *             older than what the caller saw (store buffering; read-to-write causality).
+ *             older than what the caller saw (store buffering; read-to-write causality). Where the
+ *             caller reads by itself, what it did before comes before its own sample.
  *     LEAD    after the sequence became odd, before the sample. Pairs with ENTRY.
  *     PUBLISH the value comes before the even sequence. Pairs with POLL.
  *     POLL    the even sequence comes before the value.
@@ -236,10 +237,8 @@ static inline shared_value shared_read_strict(struct shared_read *shared)
 {
 	uint32_t sequence;
 
-	if (!shared->patience)
-		return shared_read_alone_(shared);
 	REMEDY_FENCE(SHARED_READ_ENTRY);
-	if (shared_read_rests_(shared))
+	if (!shared->patience || shared_read_rests_(shared))
 		return shared_read_alone_(shared);
 	sequence = REMEDY_LOAD(&shared->sequence, relaxed);
 	return shared_read_wait_(shared, sequence, (sequence + 3) & ~1u);

@@ -25,6 +25,7 @@ CLIENTS = (
     Client("shared_read_strict", 50_000, 5_000_000),
     Client("shared_read_witness", 50_000, 5_000_000),
     Client("shared_read_relaxed", 50_000, 5_000_000),
+    Client("shared_read_rests", 50_000, 5_000_000),
     Client("bulk_chunks", 50_000, 5_000_000),
     Client("asid_rollover", 40_000, 1_500_000),
     Client("asid_unmap", 50_000, 3_000_000),

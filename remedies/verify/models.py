@@ -55,7 +55,7 @@ MODELS = (
 )
 #: Minutes to hours, and up to LONG_MIB of memory.
 LONG_MODELS = (
-    Model("shared_read", ("READERS=3",)),
+    Model("shared_read", ("READERS=3",), may_not_end=True),
     Model("asid", ("GENERATIONS=2",)),
     Model("asid", ("GENERATIONS=2", "SHARED")),
     Model("asid", ("GENERATIONS=2", "UNMAP_LATE"), holds=False),

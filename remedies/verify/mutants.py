@@ -39,7 +39,12 @@ WEAKER = {
 _ORDER = re.compile(r"^#define ((?:SHARED_READ|REMEDY_LOCK|ASID)\w*) (\w+)$", re.MULTILINE)
 #: Header -> the clients that include it.
 CLIENTS_OF = {
-    "shared_read.h": ("shared_read_strict", "shared_read_witness", "shared_read_relaxed"),
+    "shared_read.h": (
+        "shared_read_strict",
+        "shared_read_witness",
+        "shared_read_relaxed",
+        "shared_read_rests",
+    ),
     "remedy_lock.h": ("bulk_chunks",),
     "bulk_work.h": ("bulk_chunks",),
     "asid.h": ("asid_rollover", "asid_unmap"),
@@ -53,6 +58,14 @@ RULES = (
     ("shared_read.h", "a leader is alone",
      "if (REMEDY_CAS(&shared->sequence, &sequence, sequence + 1, relaxed))\n\t\t\t\treturn shared_read_lead_",
      "REMEDY_STORE(&shared->sequence, sequence + 1, relaxed);\n\t\t\t\treturn shared_read_lead_"),
+    ("shared_read.h", "a read that rests comes after what the caller did",
+     "REMEDY_FENCE(SHARED_READ_ENTRY);\n\tif (!shared->patience || shared_read_rests_(shared))",
+     "if (shared->patience && shared_read_rests_(shared))\n\t\treturn shared_read_alone_(shared);\n"
+     "\tREMEDY_FENCE(SHARED_READ_ENTRY);\n\tif (!shared->patience)"),
+    ("shared_read.h", "a read without patience comes after what the caller did",
+     "REMEDY_FENCE(SHARED_READ_ENTRY);\n\tif (!shared->patience || shared_read_rests_(shared))",
+     "if (!shared->patience)\n\t\treturn shared_read_alone_(shared);\n"
+     "\tREMEDY_FENCE(SHARED_READ_ENTRY);\n\tif (shared_read_rests_(shared))"),
     ("remedy_lock.h", "tickets differ", "uint32_t ticket = REMEDY_ADD(&lock->tickets, 1u, relaxed);",
      "uint32_t ticket = REMEDY_LOAD(&lock->tickets, relaxed);\n"
      "REMEDY_STORE(&lock->tickets, ticket + 1, relaxed);"),

@@ -23,7 +23,7 @@ FLOORS = (
     ("loads", "tracefs", "bpf"),
     ("wire",),
     ("code_area", "failure", "small_file", "thread"),
-    ("clock", "numbers"),
+    ("cache_line", "clock", "numbers"),
 )
 #: The parts of a room that its sub-rooms share with it.
 SHARED = {"workloads/workload.h", "recorder/engine.h", "recorder/event.h", "recorder/origin.h"}

@@ -11,6 +11,7 @@ import pytest
 from clients import (
     BOUND_ITEMS,
     CLIENTS,
+    REMEDIES,
     SEQUENCE_RUNS,
     Client,
     check_bounds,
@@ -80,12 +81,38 @@ def test_a_weaker_header_is_noticed(name: str) -> None:
     assert check_mutant(mutant) is not None
 
 
-def printed(name: str, tmp_path: Path) -> list[str]:
+def printed(name: str, tmp_path: Path, *words: str, remedies: Path = REMEDIES) -> list[str]:
     """Build a program, run it, and return its lines."""
     source, program = Path(__file__).with_name(name), tmp_path / "program"
-    include = f"-I{Path(__file__).parents[2] / 'remedies'}"
-    subprocess.run(["cc", "-std=c11", "-Wall", include, source, "-o", program], check=True)
-    return subprocess.run([program], check=True, capture_output=True, text=True).stdout.split("\n")
+    flags = ["-std=c11", "-O2", "-Wall", "-pthread", f"-I{remedies}"]
+    subprocess.run(["cc", *flags, source, "-o", program], check=True)
+    done = subprocess.run([program, *words], check=True, capture_output=True, text=True)
+    return done.stdout.split("\n")
+
+
+def ages(form: str, tmp_path: Path, remedies: Path = REMEDIES) -> list[int]:
+    """Return how many values two threads read, those older than their calls, by how many ns at
+    most, and how many were older than they may be."""
+    line = printed("shared_ages.c", tmp_path, form, "0.5", remedies=remedies)[0]
+    return [int(word) for word in line.split()]
+
+
+def test_no_value_of_a_shared_read_is_older_than_its_form_allows(tmp_path: Path) -> None:
+    values, older, most_ns, beyond = ages("strict", tmp_path)
+    assert values > 10_000
+    assert (older, most_ns, beyond) == (0, 0, 0)
+    values, _, _, beyond = ages("relaxed", tmp_path)
+    assert values > 10_000
+    assert beyond == 0
+
+
+def test_values_that_are_too_old_are_counted(tmp_path: Path) -> None:
+    header, weaker = (REMEDIES / "shared_read.h").read_text(), tmp_path / "remedies"
+    shutil.copytree(REMEDIES, weaker)
+    old = "(sequence + 2) & ~1u"
+    assert header.count(old) == 1
+    (weaker / "shared_read.h").write_text(header.replace(old, "sequence & ~1u"))
+    assert ages("relaxed", tmp_path, weaker)[3] > 1000
 
 
 def test_callers_share_nothing_for_longer_where_leaders_lose_their_cpu_again(

@@ -2,10 +2,12 @@
 #include "flush.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cache_line.h"
 #include "failure.h"
 #include "thread.h"
 
@@ -15,45 +17,24 @@
 
 /* ---------------------------------------------------------------- lines of the caches */
 
-#if defined(__x86_64__)
-#define CAN_FLUSH true
-
-/* flush_line - write a line back and drop it, from all caches of all CPUs */
+/* flush_line - drop a line from the instruction caches too, surely where these go by physical
+ * addresses, for here it has another address than in the program; x86's are kept coherent */
 static void flush_line(const char *line)
 {
-	__asm__ volatile("clflush (%0)" ::"r"(line) : "memory");
-}
-
-static void flush_end(void)
-{
-	__asm__ volatile("mfence" ::: "memory");
-}
-#elif defined(__aarch64__)
-#define CAN_FLUSH true
-
-/* flush_line - the same, and from the instruction caches: surely where these go by physical
- * addresses, for here it has another address than in the program */
-static void flush_line(const char *line)
-{
-	__asm__ volatile("dc civac, %0\n\tdsb ish\n\tic ivau, %0" ::"r"(line) : "memory");
-}
-
-static void flush_end(void)
-{
-	__asm__ volatile("dsb ish\n\tisb" ::: "memory");
-}
-#else
-#define CAN_FLUSH false
-
-static void flush_line(const char *line)
-{
-	(void)line;
-}
-
-static void flush_end(void)
-{
-}
+	cache_line_flush(line);
+#if defined(__aarch64__)
+	cache_line_wait();
+	__asm__ volatile("ic ivau, %0" : : "r"(line) : "memory");
 #endif
+}
+
+static void flush_end(void)
+{
+	cache_line_wait();
+#if defined(__aarch64__)
+	__asm__ volatile("isb" : : : "memory");
+#endif
+}
 
 static void read_lines(const void *context)
 {
@@ -130,7 +111,7 @@ int flush_plan(struct section_flush *flush, const struct user_code *code, char *
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	int error;
 
-	if (!CAN_FLUSH)
+	if (!CACHE_LINE_CAN_FLUSH)
 		return fail(text, EOPNOTSUPP,
 			    "programs cannot flush caches on this architecture: it takes x86-64 "
 			    "or arm64");

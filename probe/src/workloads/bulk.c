@@ -5,7 +5,9 @@
  *
  * The lock is a blocked signal, as a lock that disables interrupts blocks those. A timer sends it
  * again and again; the delay is from when it expired until the handler ran. Those count that expire
- * while lines are cleaned, and not while they are made dirty again without the lock.
+ * while lines are cleaned, and not while they are made dirty again without the lock. What the work
+ * takes is timed in passes of its own, without the timer: what its signals cost is not the price of
+ * letting go, and all at once hides most of them.
  */
 #include <bulk_work.h>
 #include <errno.h>
@@ -18,6 +20,7 @@
 #include <time.h>
 
 #include "benchmark/benchmark.h"
+#include "cache_line.h"
 #include "clock.h"
 #include "thread.h"
 
@@ -34,8 +37,10 @@
 /* Passes of each kind that the tuner times, and signals that show the floor. */
 #define TUNER_PASSES 9
 #define FLOOR_DELAYS 25
-/* The tuner times the work in chunks of so many lines, and of one. */
+/* The tuner times the work in chunks of so many lines, and of one; then in chunks this many times
+ * larger and smaller than these suggest, as after more lines a hold costs more. */
 #define COARSE 512
+#define NEAR   32
 /* The least latency for which letting go costs at most this, in thousandths: of the 150 that it may
  * cost, less what figures vary by. */
 #define MOST_COST_PERMILLE 140
@@ -70,30 +75,6 @@ static void expired(int number, siginfo_t *info, void *context)
 	}
 }
 
-/* clean_line - write it back and drop it; false where programs have no instruction for that */
-static bool clean_line(volatile uint8_t *line)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("clflush (%0)" : : "r"(line) : "memory");
-	return true;
-#elif defined(__aarch64__)
-	__asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
-	return true;
-#else
-	(void)line;
-	return false;
-#endif
-}
-
-static void wait_for_memory(void)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("mfence" : : : "memory");
-#elif defined(__aarch64__)
-	__asm__ volatile("dsb ish" : : : "memory");
-#endif
-}
-
 static void take(void *context)
 {
 	sigprocmask(SIG_BLOCK, &((struct bulk_run *)context)->lock, NULL);
@@ -109,8 +90,8 @@ static void clean(void *context, uint64_t first, uint64_t end)
 	const struct bulk_run *run = context;
 
 	for (uint64_t i = first; i < end; i++)
-		clean_line(run->memory + i * LINE);
-	wait_for_memory();
+		cache_line_flush(run->memory + i * LINE);
+	cache_line_wait();
 }
 
 /* pass - make all lines dirty, clean them in chunks; add the time of the cleaning */
@@ -123,7 +104,7 @@ static uint64_t pass(struct bulk_run *run, uint64_t chunk, uint64_t *ns)
 	/* By a store to each: memset() may write past the cache. */
 	for (uint64_t i = 0; i < run->plan->lines; i++)
 		run->memory[i * LINE]++;
-	wait_for_memory();
+	cache_line_wait();
 	run->began_ns = clock_ns();
 	holds = bulk_work_run(&work, run->plan->lines);
 	*ns += clock_ns() - run->began_ns;
@@ -145,23 +126,34 @@ static int check_pass(const struct bulk_run *run, struct child_context *context)
 		    run->plan->lines);
 }
 
+/* set_timer - let it expire every PERIOD_NS from now on, or stop it */
+static int set_timer(struct bulk_run *run, bool on)
+{
+	struct itimerspec times = {0};
+
+	if (on) {
+		run->due_ns = clock_ns() + 2 * PERIOD_NS;
+		times.it_value = clock_timespec(run->due_ns);
+		times.it_interval.tv_nsec = PERIOD_NS;
+	}
+	return timer_settime(run->timer, TIMER_ABSTIME, &times, NULL) ? errno : 0;
+}
+
 static int start_timer(struct bulk_run *run, struct child_context *context)
 {
 	struct sigaction action = {.sa_sigaction = expired, .sa_flags = SA_SIGINFO | SA_RESTART};
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
 				 .sigev_signo = SIGALRM,
 				 .sigev_value = {.sival_ptr = run}};
-	struct itimerspec times = {.it_interval = {0, PERIOD_NS}};
+	int error = 0;
 
 	sigemptyset(&run->lock);
 	sigaddset(&run->lock, SIGALRM);
 	if (sigaction(SIGALRM, &action, NULL) || timer_create(CLOCK_MONOTONIC, &event, &run->timer))
-		return fail(context->text, errno, "no timer: %s", strerror(errno));
-	run->due_ns = clock_ns() + 2 * PERIOD_NS;
-	times.it_value = clock_timespec(run->due_ns);
-	if (timer_settime(run->timer, TIMER_ABSTIME, &times, NULL))
-		return fail(context->text, errno, "no timer: %s", strerror(errno));
-	return 0;
+		error = errno;
+	if (!error)
+		error = set_timer(run, true);
+	return error ? fail(context->text, error, "no timer: %s", strerror(error)) : 0;
 }
 
 static int ascending(const void *left, const void *right)
@@ -171,33 +163,49 @@ static int ascending(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* median_pass - return how long the cleaning took; 0: a pass took too long */
-static uint64_t median_pass(struct bulk_run *run, uint64_t chunk)
+static uint64_t median(uint64_t *ns)
 {
-	uint64_t ns[TUNER_PASSES];
-
-	for (size_t i = 0; i < TUNER_PASSES; i++) {
-		clock_sleep_until(clock_ns() + REST_NS);
-		ns[i] = 0;
-		pass(run, chunk, &ns[i]);
-		if (run->longest_ns > MOST_PASS_NS)
-			return 0;
-	}
 	qsort(ns, TUNER_PASSES, sizeof(*ns), ascending);
 	return ns[TUNER_PASSES / 2];
 }
 
-/* tune - find the costs, and the chunk: the timer does not run yet */
-static uint64_t tune(struct bulk_run *run, struct bulk_costs *costs)
+/* choose - time chunks of both sizes in turns, find the costs, and return the chunk; 0: the times
+ * do not show the costs, or a pass took too long */
+static uint64_t choose(struct bulk_run *run, uint64_t coarse, uint64_t fine,
+		       struct bulk_costs *costs)
 {
-	uint64_t lines = run->plan->lines, coarse = lines < COARSE ? lines : COARSE;
-	uint64_t coarse_ns = median_pass(run, coarse);
-	uint64_t fine_ns = coarse_ns ? median_pass(run, 1) : 0;
+	uint64_t coarse_ns[TUNER_PASSES] = {0}, fine_ns[TUNER_PASSES] = {0};
 
-	if (!bulk_work_fit(lines, coarse, coarse_ns, 1, fine_ns, costs))
+	for (size_t i = 0; i < TUNER_PASSES; i++) {
+		clock_sleep_until(clock_ns() + REST_NS);
+		pass(run, coarse, &coarse_ns[i]);
+		clock_sleep_until(clock_ns() + REST_NS);
+		pass(run, fine, &fine_ns[i]);
+		if (run->longest_ns > MOST_PASS_NS)
+			return 0;
+	}
+	if (!bulk_work_fit(run->plan->lines, coarse, median(coarse_ns), fine, median(fine_ns),
+			   costs))
 		return 0;
 	/* No latency is low enough: the chunk is the smallest that costs no more. */
 	return bulk_work_choose(costs, 0, MEDIAN_PERMILLE, MOST_COST_PERMILLE).chunk;
+}
+
+/* tune - find the costs, and the chunk, while no timer runs */
+static uint64_t tune(struct bulk_run *run, struct bulk_costs *costs)
+{
+	uint64_t lines = run->plan->lines, first, second;
+	struct bulk_costs near;
+
+	first = choose(run, lines < COARSE ? lines : COARSE, 1, costs);
+	near = *costs;
+	second = first ? choose(run, lines / NEAR < first ? lines : NEAR * first,
+				first < NEAR ? 1 : first / NEAR, &near)
+		       : 0;
+	if (!second)
+		return first;
+	*costs = near;
+	return second;
 }
 
 /* floor_ns - the median delay while there is no work */
@@ -215,17 +223,28 @@ static uint64_t floor_ns(struct bulk_run *run)
 static int repeat(struct bulk_run *run, struct child_context *context, uint16_t number,
 		  uint64_t chunk)
 {
-	uint64_t end_ns = clock_ns() + run->plan->block_ns, ns = 0, passes = 0, holds = 0;
+	uint64_t half_ns = run->plan->block_ns / 2, ns = 0, passes = 0, holds = 0, ignored_ns = 0;
+	uint64_t end_ns;
 	size_t seen;
-	int error;
+	int error = set_timer(run, false);
 
-	run->seen = 0;
+	/* First the work alone, then the delays. */
 	counters_begin(&context->counters);
+	end_ns = clock_ns() + half_ns;
 	do {
 		holds += pass(run, chunk, &ns);
 		passes++;
 	} while (clock_ns() < end_ns);
 	counters_end(&context->counters);
+	run->seen = 0;
+	if (!error)
+		error = set_timer(run, true);
+	if (error)
+		return fail(context->text, error, "no timer: %s", strerror(error));
+	end_ns = clock_ns() + half_ns;
+	do
+		pass(run, chunk, &ignored_ns);
+	while (clock_ns() < end_ns);
 	error = check_pass(run, context);
 	if (error)
 		return error;
@@ -261,17 +280,22 @@ static int run_plan(struct child_context *context, const void *asked)
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (!run.delays || run.memory == MAP_FAILED)
 		return fail(context->text, ENOMEM, "no memory for %u lines", plan->lines);
-	if (!clean_line(run.memory))
+	if (!CACHE_LINE_CAN_FLUSH)
 		return fail(context->text, EOPNOTSUPP,
 			    "programs have no instruction to clean a line of this cache");
-	/* A chunk that is given needs no costs. */
-	choice = plan->chunk ? 0 : tune(&run, &costs);
-	error = check_pass(&run, context);
-	if (!error)
-		error = start_timer(&run, context);
+	error = start_timer(&run, context);
 	if (error)
 		return error;
 	costs.floor = floor_ns(&run);
+	error = set_timer(&run, false);
+	if (error)
+		return fail(context->text, error, "no timer: %s", strerror(error));
+	/* A chunk that is given needs no costs. The tuner finds them without the timer, as the work
+	 * is timed. */
+	choice = plan->chunk ? 0 : tune(&run, &costs);
+	error = check_pass(&run, context);
+	if (error)
+		return error;
 	chunk = plan->chunk ? plan->chunk : choice;
 	if (!chunk) {
 		take(&run);

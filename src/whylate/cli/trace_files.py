@@ -26,3 +26,8 @@ def open_trace(file: str, instead: str) -> Iterator[BinaryIO]:
         raise RecordingError(f"{file} is a directory: {instead}") from None
     except OSError as error:
         raise RecordingError(f"{file} cannot be read: {os.strerror(error.errno or 0)}") from None
+
+
+def trace_name(file: str) -> str:
+    """Return what messages call a trace that open_trace() opens."""
+    return "the standard input" if file == "-" else file

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whylate.predict.forecast import Answer, Forecast, NoModel, Prediction, check_by_leaving_out
+from whylate.predict.by_law import answer_by_law
+from whylate.predict.forecast import Answer, Forecast
 from whylate.predict.laws import Laws, expect_by_law, fit_scaling
 from whylate.predict.origin import far_text, sweep_forecast
 from whylate.predict.sweep import Sweep
 from whylate.predict.workloads import read_sweeps
 from whylate.recording.reader import Recording
-from whylate.stats.scaling.universal import UnfitError, Universal
+from whylate.stats.scaling.universal import Universal
 
 MODEL = "universal scalability law"
 _SUPPOSES = (
@@ -24,23 +25,13 @@ def predict_scaling(recording: Recording, numbers: Sequence[int]) -> Answer:
 
     Raises LackingError where nothing like that was swept.
     """
-    answer = Answer(str(recording.directory), [])
-    for sweep in read_sweeps(recording):
 
-        def predict(
-            places: tuple[int, ...], values: tuple[float, ...], at: int, sweep: Sweep = sweep
-        ) -> Prediction:
-            return expect_by_law(places, values, at, sweep.sampling_sd)
+    def forecast(sweep: Sweep, law: Universal, laws: Laws) -> list[Forecast]:
+        return [_forecast(recording, sweep, law, laws, at) for at in numbers]
 
-        try:
-            law, laws = fit_scaling(sweep.counts, sweep.values, sweep.sampling_sd)
-        except UnfitError as error:
-            answer.no_model.append(NoModel(sweep.label, MODEL, sweep.with_reason(str(error))))
-            continue
-        answer.forecasts.extend(_forecast(recording, sweep, law, laws, at) for at in numbers)
-        check = check_by_leaving_out(sweep.label, MODEL, sweep.counts, sweep.values, predict)
-        answer.checks.extend([] if check is None else [check])
-    return answer
+    return answer_by_law(
+        recording, read_sweeps(recording), MODEL, fit_scaling, expect_by_law, forecast
+    )
 
 
 def _forecast(recording: Recording, sweep: Sweep, law: Universal, laws: Laws, at: int) -> Forecast:

@@ -7,13 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whylate.predict.forecast import (
-    Answer,
-    Forecast,
-    NoModel,
-    Prediction,
-    check_by_leaving_out,
-)
+from whylate.predict.by_law import answer_by_law
+from whylate.predict.forecast import Answer, Forecast, Prediction
 from whylate.predict.laws import Laws, expect_by_network, fit_network
 from whylate.predict.origin import far_text, sweep_forecast
 from whylate.predict.sweep import Sweep
@@ -52,27 +47,13 @@ def predict_shared_device(recording: Recording, cpus: Sequence[int]) -> Answer:
             f"no model: {recording.directory} is not of clock reads; whylate bench clock "
             "--threads 1,2,4,8 records them"
         )
-    answer = Answer(str(recording.directory), [])
-    for sweep in read_sweeps(recording):
-        if sweep.change:
-            # Who shares readings is no network of readers that each wait for their own.
-            continue
+    # Who shares readings is no network of readers that each wait for their own.
+    sweeps = [sweep for sweep in read_sweeps(recording) if not sweep.change]
 
-        def predict(
-            places: tuple[int, ...], values: tuple[float, ...], at: int, sweep: Sweep = sweep
-        ) -> Prediction:
-            return expect_by_network(places, values, at, sweep.sampling_sd)
+    def forecast(sweep: Sweep, network: CoherentNetwork, laws: Laws) -> list[Forecast]:
+        return [made for at in cpus for made in _pair(recording, sweep, network, laws, at)]
 
-        try:
-            network, laws = fit_network(sweep.counts, sweep.values, sweep.sampling_sd)
-        except ValueError as error:
-            answer.no_model.append(NoModel(sweep.name, MODEL, sweep.with_reason(str(error))))
-            continue
-        for at in cpus:
-            answer.forecasts.extend(_pair(recording, sweep, network, laws, at))
-        check = check_by_leaving_out(sweep.name, MODEL, sweep.counts, sweep.values, predict)
-        answer.checks.extend([] if check is None else [check])
-    return answer
+    return answer_by_law(recording, sweeps, MODEL, fit_network, expect_by_network, forecast)
 
 
 def _pair(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whylate.cli.print_json import print_json
-from whylate.cli.trace_files import open_trace
+from whylate.cli.trace_files import open_trace, trace_name
 from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def explain_trace(
     ):
         explained = explain_import(
             stream,
-            "the standard input" if file == "-" else file,
+            trace_name(file),
             _watch(names, pids),
             threshold_ns=threshold_ns,
             worst=max(worst, 1),

@@ -13,7 +13,7 @@ from rich.text import Text
 from whylate.cli.parameter_types import CommaList
 from whylate.cli.predict.options import open_benchmark, print_answer
 from whylate.cli.print_json import json_option
-from whylate.cli.trace_files import open_trace
+from whylate.cli.trace_files import open_trace, trace_name
 from whylate.quantities import format_count, format_percent
 from whylate.recording.workloads.point_names import count_text
 from whylate.stats.id_policies import MOST_IDS, POLICIES
@@ -61,7 +61,7 @@ def command(file: str, ids: tuple[int, ...], policies: tuple[str, ...], as_json:
         lines = _lines_of_points(points)
     else:
         with open_trace(file, "name the file of the trace in it") as stream:
-            spaces = read_address_spaces(stream, "the standard input" if file == "-" else file)
+            spaces = read_address_spaces(stream, trace_name(file))
         answer = predict_flushes(file, spaces, ids, policies)  # type: ignore[arg-type]
         points = [answer]
         lines = _lines(answer)

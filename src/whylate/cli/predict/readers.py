@@ -12,7 +12,7 @@ from rich.text import Text
 from whylate.cli.parameter_types import DURATION, PREDICTED
 from whylate.cli.predict.options import print_answer
 from whylate.cli.print_json import json_option
-from whylate.cli.trace_files import open_trace
+from whylate.cli.trace_files import open_trace, trace_name
 from whylate.quantities import format_count, format_number, format_percent
 from whylate.text import plain
 
@@ -49,7 +49,7 @@ def command(
     from whylate.recording.traces.cpu_samples import read_cpu_samples
 
     with open_trace(file, "name the file of the samples in it") as stream:
-        name = "the standard input" if file == "-" else file
+        name = trace_name(file)
         samples = read_cpu_samples(stream, name, function, comm)
     answer = predict_readers(file, function, samples, cpus, service_ns)
     print_answer("readers", answer, _lines(answer), as_json=as_json)
