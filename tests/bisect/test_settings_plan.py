@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from whylate.bisect.sets.as_json import document
 from whylate.bisect.sets.history import chosen_keys, history_of
 from whylate.bisect.sets.journal import SetsJournal
 from whylate.bisect.sets.model import MadeRun
@@ -16,7 +18,17 @@ from whylate.bisect.settings.model import BisectPlan
 from whylate.bisect.settings.plan import bisect_plan
 from whylate.bisect.settings.provision import knobs_of
 from whylate.run.errors import RequestError
-from whylate.stats.search.model import Purpose
+from whylate.stats.comparison.shifts import Estimate
+from whylate.stats.search.model import (
+    Answer,
+    Confirmation,
+    Culprits,
+    Effect,
+    Gap,
+    GapTooSmall,
+    NotAmong,
+    Purpose,
+)
 from whylate.study.plan_file import PlanFile, read_plan_file, resolve_plan
 
 FIRST = {"sysctl:vm.swappiness": "60", "priority": "80", "sysctl:vm.stat_interval": "1"}
@@ -131,3 +143,44 @@ def test_a_bisection_that_is_not_over_says_so(tmp_path: Path) -> None:
         "p99 by 3 settings: a and b, 2 runs in 3.0 s, 1 of them untestable",
         "Not over: the same `whylate bisect settings` resumes it.",
     ]
+
+
+GAP = Gap(Estimate(-0.5, -0.6, -0.4), 0.1, 20)
+CONFIRMED = Confirmation(Estimate(1, 0.9, 1.1), Estimate(1, 0.9, 1.1), 12)
+
+
+def answered(tmp_path: Path, answer: Answer) -> tuple[str, dict[str, Any]]:
+    """Return what is printed of an answer, and its JSON."""
+    sets, runs = plan_of(tmp_path).sets, [made(1), made(2)]
+    return "\n".join(lines_of(sets, runs, answer)), document(sets, runs, answer, tmp_path)
+
+
+def test_what_never_ran_apart_may_make_the_gap_though_nothing_else_does(tmp_path: Path) -> None:
+    first, second = (item.name for item in plan_of(tmp_path).sets.items[:2])
+    text, as_json = answered(tmp_path, NotAmong(GAP, CONFIRMED, (0, 1)))
+    assert "None of the settings that ran apart makes the difference." in text
+    assert "2 of the 3 settings never ran apart from what is not listed" in text
+    assert f"it may be in these: {first}, {second}" in text
+    assert as_json["never_run_apart"] == [first, second]
+    text, as_json = answered(tmp_path, NotAmong(GAP, CONFIRMED))
+    assert "None of the settings makes the difference." in text
+    assert "never ran" not in text
+    assert as_json["never_run_apart"] == []
+
+
+def test_items_that_never_ran_apart_are_one_culprit(tmp_path: Path) -> None:
+    names = [item.name for item in plan_of(tmp_path).sets.items]
+    effects = tuple(Effect(item, Estimate(1, 0.9, 1.1)) for item in (0, 2))
+    text, as_json = answered(tmp_path, Culprits(GAP, effects, CONFIRMED, ((0, 2),)))
+    assert "This setting makes the difference:" in text
+    assert f"or, never run apart from it: {names[2]}" in text
+    assert text.count(" -> ") == 1
+    assert [each["never_run_apart"] for each in as_json["culprits"]] == [[names[2]], [names[0]]]
+    text, _ = answered(tmp_path, Culprits(GAP, effects, CONFIRMED, ()))
+    assert "These settings make the difference:" in text
+    assert "never run apart" not in text
+
+
+def test_a_gap_that_is_too_small_says_how_long_the_runs_would_take(tmp_path: Path) -> None:
+    text, _ = answered(tmp_path, GapTooSmall(GAP, 1000))
+    assert "about 1000 runs are needed, 25.0 min in all" in text

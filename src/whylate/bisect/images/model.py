@@ -19,6 +19,7 @@ NOUNS = Nouns(
     "This makes",
     "These make",
     "None of the differences makes the gap.",
+    "None of the differences that ran apart makes the gap.",
 )
 
 

@@ -15,6 +15,7 @@ from whylate.stats.search.model import (
     Effect,
     ExplainsPart,
     GapTooSmall,
+    Items,
     NoGap,
     NotAmong,
     Undecided,
@@ -70,11 +71,13 @@ def _evidence(sets: Sets, answer: Answer | None) -> dict[str, Any]:
             "runs": answer.gap.runs,
         }
     if isinstance(answer, Culprits | ExplainsPart):
-        evidence["culprits"] = [_effect(sets, effect) for effect in answer.effects]
+        evidence["culprits"] = [_effect(sets, effect, answer.atoms) for effect in answer.effects]
     if isinstance(answer, ExplainsPart):
         evidence["share"] = asdict(answer.share)
     if isinstance(answer, Culprits | ExplainsPart | NotAmong):
         evidence["confirmation"] = _confirmation(answer.confirmation)
+    if isinstance(answer, ExplainsPart | NotAmong):
+        evidence["never_run_apart"] = [sets.items[item].name for item in answer.not_set]
     if isinstance(answer, GapTooSmall):
         evidence["runs_needed"] = answer.needed
     if isinstance(answer, Undecided):
@@ -88,8 +91,14 @@ def _evidence(sets: Sets, answer: Answer | None) -> dict[str, Any]:
     return evidence
 
 
-def _effect(sets: Sets, effect: Effect) -> dict[str, Any]:
-    return {sets.nouns.unit: sets.items[effect.item].name, "share": asdict(effect.share)}
+def _effect(sets: Sets, effect: Effect, atoms: Sequence[Items]) -> dict[str, Any]:
+    """Return a culprit. never_run_apart: others that it may as well be."""
+    together = next((atom for atom in atoms if effect.item in atom), ())
+    return {
+        sets.nouns.unit: sets.items[effect.item].name,
+        "share": asdict(effect.share),
+        "never_run_apart": [sets.items[item].name for item in together if item != effect.item],
+    }
 
 
 def _confirmation(confirmation: Confirmation) -> dict[str, Any]:

@@ -26,7 +26,8 @@ class Nouns:
     """How the items of a bisection, and what they make a hybrid of, are called.
 
     verb: the command. absent: a side that has none of an item. unit: a key for the JSON of an item.
-    this, these, none: how sentences on what makes the difference begin.
+    this, these: how sentences on what makes the difference begin. none, none_set: the sentence that
+    nothing does, and that nothing of what could be set apart does.
     """
 
     verb: str
@@ -37,6 +38,7 @@ class Nouns:
     this: str
     these: str
     none: str
+    none_set: str
 
 
 class SetsPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

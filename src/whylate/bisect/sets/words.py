@@ -16,6 +16,7 @@ from whylate.stats.search.model import (
     ExplainsPart,
     Gap,
     GapTooSmall,
+    Items,
     NoGap,
     NotAmong,
     Undecided,
@@ -35,7 +36,12 @@ def lines_of(sets: Sets, runs: Sequence[MadeRun], answer: Answer | None) -> Iter
     gap = answer.gap
     if gap is not None:
         yield _gap(sets, gap)
-    yield from _result(sets, answer)
+    yield from _result(sets, answer, _run_s(sets, runs))
+
+
+def _run_s(sets: Sets, runs: Sequence[MadeRun]) -> float:
+    """Return how long a run takes on average, all boards at work."""
+    return sum(made.took_s for made in runs) / max(len(runs), 1) / len(sets.plan.study.boards)
 
 
 def _work(sets: Sets, runs: Sequence[MadeRun]) -> str:
@@ -64,23 +70,25 @@ def _gap(sets: Sets, gap: Gap) -> str:
     )
 
 
-def _result(sets: Sets, answer: Answer) -> Iterator[str]:
+def _result(sets: Sets, answer: Answer, run_s: float) -> Iterator[str]:
     nouns = sets.nouns
     match answer:
         case Culprits():
-            several = len(answer.effects) > 1
+            several = len(list(_told_apart(answer))) > 1
             yield f"{nouns.these if several else nouns.this} the difference:"
-            yield from (_effect(sets, effect) for effect in answer.effects[:_MOST])
+            yield from _effects(sets, answer)
             yield from _confirmed(sets, answer.confirmation)
         case ExplainsPart():
             yield (
                 f"{nouns.these} {_share(answer.share)} of the difference; the rest is in none of "
                 "those listed:"
             )
-            yield from (_effect(sets, effect) for effect in answer.effects[:_MOST])
+            yield from _effects(sets, answer)
+            yield from _never_set(sets, answer.not_set)
             yield from _confirmed(sets, answer.confirmation)
         case NotAmong():
-            yield nouns.none
+            yield nouns.none if not answer.not_set else nouns.none_set
+            yield from _never_set(sets, answer.not_set)
             yield from _confirmed(sets, answer.confirmation)
         case NoGap():
             names = f"{sets.plan.first.name} and {sets.plan.second.name}"
@@ -88,14 +96,47 @@ def _result(sets: Sets, answer: Answer) -> Iterator[str]:
         case GapTooSmall():
             yield (
                 f"The difference is small beside that of equal runs: about {answer.needed} runs "
-                f"are needed, and {sets.plan.runs} were permitted (--runs). "
-                "Longer runs differ less."
+                f"are needed, {format_seconds_up(answer.needed * run_s)} in all, and "
+                f"{sets.plan.runs} were permitted (--runs). Longer runs differ less."
             )
         case Undecided():
             yield f"Undecided: {answer.reason}. The most probable sets:"
             for candidate in answer.candidates[:_MOST]:
                 names = " and ".join(_name(sets, item) for item in candidate.items)
                 yield f"  {100 * candidate.probability:3.0f} %  {names or 'none of them'}"
+
+
+def _told_apart(answer: Culprits | ExplainsPart) -> Iterator[tuple[Effect, Items]]:
+    """Yield each effect once, with the items that it may as well be of: none ran without them."""
+    seen: set[int] = set()
+    for effect in answer.effects:
+        if effect.item in seen:
+            continue
+        together = next((atom for atom in answer.atoms if effect.item in atom), ())
+        seen |= set(together)
+        yield effect, tuple(item for item in together if item != effect.item)
+
+
+def _effects(sets: Sets, answer: Culprits | ExplainsPart) -> Iterator[str]:
+    for effect, others in list(_told_apart(answer))[:_MOST]:
+        yield _effect(sets, effect)
+        if others:
+            yield f"    or, never run apart from it: {_names(sets, others)}"
+
+
+def _never_set(sets: Sets, items: Items) -> Iterator[str]:
+    """Say in which items the gap may be all the same."""
+    if items:
+        count = f"{len(items):,} of the {len(sets.items):,} {sets.nouns.plural}"
+        yield (
+            f"{count} never ran apart from what is not listed, and it may be in these: "
+            f"{_names(sets, items)}"
+        )
+
+
+def _names(sets: Sets, items: Items) -> str:
+    names = ", ".join(_name(sets, item) for item in items[:_MOST])
+    return names if len(items) <= _MOST else f"{names} and {len(items) - _MOST:,} more"
 
 
 def _effect(sets: Sets, effect: Effect) -> str:

@@ -17,6 +17,7 @@ NOUNS = Nouns(
     "This setting makes",
     "These settings make",
     "None of the settings makes the difference.",
+    "None of the settings that ran apart makes the difference.",
 )
 
 

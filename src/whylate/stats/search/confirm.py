@@ -24,8 +24,8 @@ from whylate.stats.search.target import Target, arm_of, arms_of, fresh_runs, pla
 
 #: One-sided level of each equivalence test at each look, and of its opposite.
 EQUAL_ALPHA, APART_ALPHA = 0.025, 0.005
-#: Level of the test that a member matters.
-MEMBER_ALPHA = 0.02
+#: Level of the test that a member matters, at each look.
+MEMBER_ALPHA = 0.005
 #: Looks: after so many tries of each corner, each a quarter further than the last. All together, a
 #: set that closes exactly 1 - margin of the gap in one direction and all of it in the other was
 #: confirmed in 10 of 150 simulations, and one that does so in both directions in none.
