@@ -74,7 +74,7 @@ def test_a_commit_is_run_on_the_board_that_is_asked_for(
     )  # fmt: skip
     opened: list[str] = []
 
-    def open_for(name: str) -> Board:
+    def open_for(name: str, _: tuple[str, ...]) -> Board:
         opened.append(name)
         raise BoardError(f"{name} does not answer")
 

@@ -64,9 +64,10 @@ class Attempts:
         """Leave a board's card as its plan has it; return why that failed, or ""."""
         return self._cards.leave(board, self._open_plain, notify, over)
 
-    def know_image(self, image: str, sha256: str) -> None:
-        """Take the hash of an image that the plan does not name."""
-        self._cards.know(image, sha256)
+    def know_file(self, path: str, sha256: str) -> None:
+        """Take the hash of a file of this machine that the plan does not name."""
+        self._cards.know(path, sha256)
+        self._boots.know(path, sha256)
 
     def job(self, run: PlannedRun, applied: Applied, directory: Path, observer: Observer) -> Job:
         """Return the job of a run with these knobs."""

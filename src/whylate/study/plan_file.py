@@ -66,7 +66,10 @@ _T = TypeVar("_T")
 
 
 class CommitKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """[commits]: how whylate bisect commits builds a commit, and brings it to the board."""
+    """[commits]: how whylate bisect commits builds a commit, and brings it to the board.
+
+    boot: knobs that say what the board boots of a build.
+    """
 
     build: str = ""
     install: str = ""
@@ -74,6 +77,7 @@ class CommitKeys(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     before: list[str] = []
     after: list[str] = []
     binary: str = ""
+    boot: dict[str, _Bounded] = {}
 
 
 class PlanFile(WakeupTable, msgspec.Struct, forbid_unknown_fields=True):
@@ -168,6 +172,9 @@ def _check_values(path: Path, raw: Mapping[str, Any]) -> None:
     variants = raw.get("variants")
     if isinstance(variants, dict):
         tables |= {f"variants.{name}": knobs for name, knobs in variants.items()}
+    commits = raw.get("commits")
+    if isinstance(commits, dict):
+        tables["commits.boot"] = commits.get("boot")
     for table, knobs in tables.items():
         for knob, value in knobs.items() if isinstance(knobs, dict) else ():
             settings = value if table == "factors" and isinstance(value, list) else [value]
@@ -183,7 +190,7 @@ def _check_values(path: Path, raw: Mapping[str, Any]) -> None:
 def resolve_plan(file: PlanFile) -> StudyPlan:
     """Return the plan that a file describes; raises RequestError."""
     factors = _factors(file)
-    variants = [Variant(name, _knobs(knobs)) for name, knobs in file.variants.items()]
+    variants = [Variant(name, knob_texts(knobs)) for name, knobs in file.variants.items()]
     if factors and variants:
         raise RequestError("variants and factors: a study has one or the other")
     variants = _combined(factors) if factors else variants
@@ -260,7 +267,8 @@ def _check_directories(kind: str, names: Sequence[str]) -> None:
             )
 
 
-def _knobs(knobs: Mapping[_T, _Value]) -> dict[_T, str]:
+def knob_texts(knobs: Mapping[_T, _Value]) -> dict[_T, str]:
+    """Return the values of knobs as texts, by their names."""
     return {
         name: ("yes" if value else "no") if isinstance(value, bool) else str(value)
         for name, value in knobs.items()
@@ -321,7 +329,7 @@ def _factors(file: PlanFile) -> list[Factor]:
     for knob, settings in file.factors.items():
         if len(settings) != 2:
             raise RequestError(f"factor {knob[:60]!r} has {len(settings)} settings: two are needed")
-        words = _knobs(dict(enumerate(settings)))
+        words = knob_texts(dict(enumerate(settings)))
         factors.append(Factor(knob, (words[0], words[1])))
     if factors and not 2 <= len(factors) <= MOST_FACTORS:
         raise RequestError(f"a study can separate 2 to {MOST_FACTORS} factors, not {len(factors)}")

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from whylate.bisect.commits.board_files import preparation, put_names
+from whylate.bisect.commits.boot import BuildBoots, check_files, names_in
 from whylate.bisect.commits.builds import Builds, Version
 from whylate.bisect.commits.graph import Commits
 from whylate.bisect.commits.model import CommitsPlan
 from whylate.bisect.ordered.value import value_of_run
 from whylate.bisect.ordered.versions import LostBoardError, Nouns, Wanted
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import BoardError
 from whylate.recording.errors import DiskError
 from whylate.recording.plan import RunPlan
 from whylate.run.errors import RequestError
@@ -22,6 +23,7 @@ from whylate.run.preparation.model import Preparation, PreparationError
 from whylate.run.progress import Observer
 from whylate.run.several import Job, carry_out
 from whylate.stats.ordered_search.history import History
+from whylate.study.attempt import Open
 from whylate.study.plan_file import read_plan_file, workload_in
 
 _HASH = 12
@@ -44,7 +46,7 @@ class CommitVersions:
         commits: Commits,
         directory: Path,
         plan_path: Path,
-        open_board: Callable[[str], Board],
+        open_board: Open,
         stopped: Callable[[], bool],
         jobs: int = 0,
     ) -> None:
@@ -58,6 +60,11 @@ class CommitVersions:
         )
         self._ready = Preparation()
         self.boards = run_plan(plan_path, Path("/build"))[0]
+        #: Boots builds; None: boards boot what they have.
+        self._boots: BuildBoots | None = None
+        if plan.boot:
+            good = self._builds.path(Version(plan.good))
+            self._boots = BuildBoots(plan_path, plan.boot, good, directory, open_board, stopped)
         #: Files by which two builds are the same.
         self._compared = [plan.binary] if plan.binary else self._all_that_differs()
 
@@ -117,6 +124,9 @@ class CommitVersions:
         """Return the commit with the same binary, or ""; raises UnavailableError."""
         if not self._compared:
             return ""
+        if self._boots is not None:
+            # Before they are read.
+            check_files(self._builds.path(Version(self.names[place])), self._boots.names)
         ours = self._builds.sum_of(Version(self.names[place]), self._compared)
         same = (
             name for name in known if self._builds.sum_of(Version(name), self._compared) == ours
@@ -127,6 +137,8 @@ class CommitVersions:
         """Install a build, and read what a run of it is prepared with; raises UnavailableError."""
         version = self._version(wanted)
         self._builds.installed(version)
+        if self._boots is not None:
+            self._boots.bring(self._builds.path(version))
         self._ready = preparation(self._plan, self._builds.path(version))
 
     def attempt(
@@ -136,8 +148,12 @@ class CommitVersions:
         shutil.rmtree(directory, ignore_errors=True)
         tree = self._builds.path(self._version(wanted))
         _, plan = run_plan(self._plan_path, tree, number)
+        if self._boots is not None:
+            return self._boots.attempt(
+                tree, plan, board, directory, observer, self._ready, self._plan.statistic
+            )
         job = Job(
-            board, lambda: self._open(board), plan, directory, observer, preparation=self._ready
+            board, lambda: self._open(board, ()), plan, directory, observer, preparation=self._ready
         )
         outcome = carry_out(job, self._stopped)
         error = outcome.error
@@ -147,6 +163,10 @@ class CommitVersions:
             # Of the board, not of the commit.
             raise LostBoardError(f"{error}; the same command goes on where it was")
         return value_of_run(outcome, Applied(plan), self._plan.statistic)
+
+    def leave(self, observer: Observer, *, over: bool) -> str:
+        """Leave the boards as they were; return why not, or "". over: there is an answer."""
+        return self._boots.leave(observer, over=over) if self._boots is not None else ""
 
     def _version(self, wanted: Wanted) -> Version:
         """Return what is built: a commit, or BAD with it reverted on top."""
@@ -159,7 +179,9 @@ class CommitVersions:
     def _all_that_differs(self) -> list[str]:
         """Return the files that a board gets of a build, if a run depends on nothing else of it."""
         first, second = (run_plan(self._plan_path, Path(name))[1] for name in ("/a", "/b"))
-        return put_names(self._plan) if first == second and not self._plan.install else []
+        if first != second or self._plan.install:
+            return []
+        return [*put_names(self._plan), *names_in(self._plan.boot, self.boards)]
 
 
 def run_plan(path: Path, build: Path, number: int = 0) -> tuple[list[str], RunPlan]:

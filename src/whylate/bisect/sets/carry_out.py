@@ -258,7 +258,7 @@ class _Bisection:
         run = PlannedRun(board, load, f"run-{number}", number)
         applied, observer = provisioned.applied, self._observer.observer(board)
         if provisioned.sha256:
-            self._attempts.know_image(applied.image, provisioned.sha256)
+            self._attempts.know_file(applied.image, provisioned.sha256)
         if self._plan.study.warm_up_ns and board not in self._warm:
             self._attempts.warm_up(run, applied, observer)
         self._warm.add(board)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.boards.board import Board
-from whylate.boards.open import BoardOptions, open_board
 from whylate.cli.bisect.options import (
     confidence_option,
     junit_option,
@@ -18,7 +16,7 @@ from whylate.cli.bisect.options import (
     statistic_option,
 )
 from whylate.cli.bisect.resumable import resumable
-from whylate.cli.board_options import environment_option
+from whylate.cli.board_options import environment_option, opener_of
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.messages import print_message
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
@@ -77,10 +75,10 @@ def command(
 
     PLAN is that of a study, without variants: its workload is run of a commit that is built, and
     {build} in it is the commit's work tree; its table [commits] may have the options build,
-    install, put, before, after and binary. CMD is run there, without a shell; a commit for which
-    it fails cannot be built. The value of each run counts, not only whether it is good or bad; one
-    commit that is found is confirmed by fresh runs of it and its parent. The repository stays as
-    it is.
+    install, put, before, after and binary, and [commits.boot] what the board boots of a build. CMD
+    is run there, without a shell; a commit for which it fails cannot be built. The value of each
+    run counts, not only whether it is good or bad; one commit that is found is confirmed by fresh
+    runs of it and its parent. The repository stays as it is.
 
     Exit status: 0 there is an answer, and it is confirmed if it is one commit; 3 else.
     """
@@ -94,6 +92,7 @@ def command(
     from whylate.cli.bisect.ordered_result import show_ordered_result
     from whylate.cli.bisect.ordered_view import OrderedView
     from whylate.files import write_whole
+    from whylate.study.plan_file import read_plan_file
 
     repository = asked["repository"]
     assert isinstance(repository, Path)  # noqa: S101 (click made it)
@@ -104,9 +103,8 @@ def command(
     wanted = commits_plan(commits, plan, asked)
     directory = output or new_directory("bisections")
 
-    def open_for(name: str) -> Board:
-        return open_board(name, BoardOptions(environment=environment))
-
+    file = read_plan_file(plan)
+    open_for = opener_of(file.boards, file.smp, environment)
     interrupt = Interrupt()
     versions = CommitVersions(
         wanted, commits, directory, plan, open_for, interrupt.wanted, _jobs(plan, jobs)
@@ -117,10 +115,15 @@ def command(
         OrderedJournal(directory, LAYOUT, wanted) as journal,
         OrderedView(wanted, versions) as view,
     ):
+        is_over = False
         try:
             result = bisect_ordered(journal, versions, view, interrupt.wanted)
+            is_over = result.answer is not None
         except (BrokenEndError, GitError) as error:
             raise RequestError(str(error)) from None
+        finally:
+            if reason := versions.leave(view.observer(versions.boards[0]), over=is_over):
+                print_message(reason)
         steps = journal.lines
     if result.answer is not None:
         measured = [commits.place(step.version) for step in steps if step.kind == "run"]
@@ -140,6 +143,7 @@ def commits_plan(commits: Commits, path: Path, asked: dict[str, object]) -> Comm
     import msgspec
 
     from whylate.bisect.commits.board_files import check_put
+    from whylate.bisect.commits.boot import read_boot
     from whylate.bisect.commits.model import CommitsPlan
     from whylate.bisect.commits.versions import run_plan
     from whylate.bisect.outcome import statistic_of_workload
@@ -148,6 +152,7 @@ def commits_plan(commits: Commits, path: Path, asked: dict[str, object]) -> Comm
 
     boards, plan = run_plan(path, Path("/build"))
     keys = msgspec.to_builtins(read_plan_file(path).commits or CommitKeys())
+    del keys["boot"]  # no option
     # An option replaces the key of the plan.
     asked = asked | {name: asked[name] or keys[name] for name in keys}
     statistic, build = asked["statistic"], _words("--build", asked["build"])
@@ -167,6 +172,7 @@ def commits_plan(commits: Commits, path: Path, asked: dict[str, object]) -> Comm
         put=check_put(_texts(asked["put"])),
         before=parse_commands("--before", _texts(asked["before"])),
         after=parse_commands("--after", _texts(asked["after"])),
+        boot=read_boot(path),
         binary=str(asked["binary"]),
         plan_sha256=sha256_of(path),
         statistic=statistic_of_workload(

@@ -93,13 +93,17 @@ class Boots:
 
     def __init__(self, directory: Path, plan: StudyPlan) -> None:
         self._directory = directory / BOOTS
-        self._sums = plan.image_sha256
+        self._sums = dict(plan.image_sha256)
         self._used = any(needs_boot(variant.knobs) for variant in plan.variants)
         #: What this process has put on a board's card, by the board and the knobs of a run.
         self._placed: dict[str, dict[_Key, _Placed]] = {}
         self._image: dict[str, str] = {}
         #: Boards, and the kernels whose modules were looked for.
         self._checked: set[tuple[str, str]] = set()
+
+    def know(self, path: str, sha256: str) -> None:
+        """Take the hash of a file that was made while the plan is carried out."""
+        self._sums[path] = sha256
 
     def boot(self, name: str, applied: Applied, boot_own: Boot) -> Boot:
         """Return the function that boots a board with the knobs of a run.
