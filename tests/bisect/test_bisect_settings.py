@@ -88,23 +88,32 @@ def found(knob: str) -> str:
     return file_of(knob).read_text().strip()
 
 
-def write_plan(directory: Path, values: list[tuple[str, str, str]], program: Path) -> Path:
+def write_plan(directory: Path, values: list[tuple[str, str, str]], workload: list[str]) -> Path:
     lines = ["warm_up = 'none'"]
     for variant, column in (("ours", 1), ("theirs", 2)):
         lines.append(f"[variants.{variant}]")
         lines += [f"'{value[0]}' = '{value[column]}'" for value in values]
-    lines += ["[cmd]", f"command = ['taskset', '-c', '0', '{program}']", "rounds = 1"]
+    lines += workload
     plan = directory / "plan.toml"
     plan.write_text("\n".join(lines))
     return plan
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("program") / "sockets"
-    source = Path(__file__).with_name("sockets.c")
+def build(directory: Path, name: str) -> Path:
+    source, path = Path(__file__).with_name(f"{name}.c"), directory / name
     subprocess.run(["cc", *FLAGS, "-O2", str(source), "-o", str(path)], check=True)
     return path
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Return the tables of a plan that measures the program with the sockets."""
+    return workload_of(build(tmp_path_factory.mktemp("program"), "sockets"))
+
+
+def workload_of(path: Path) -> list[str]:
+    """Return the table of a plan that measures a program."""
+    return ["[cmd]", f"command = ['taskset', '-c', '0', '{path}']", "rounds = 1"]
 
 
 def bisect(plan: Path, output: Path) -> list[str]:
@@ -112,17 +121,18 @@ def bisect(plan: Path, output: Path) -> list[str]:
             "--statistic", "CPU time"]  # fmt: skip
 
 
-def documented(plan: Path, output: Path) -> dict[str, Any]:
+def documented(plan: Path, output: Path, *words: str) -> dict[str, Any]:
     done = subprocess.run(
-        [*bisect(plan, output), "--json"], capture_output=True, text=True, timeout=300, check=False
-    )
+        [*bisect(plan, output), *words, "--json"],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document
 
 
 def test_one_of_46_settings_is_found_also_after_everything_was_killed(
-    tmp_path: Path, settings: list[tuple[str, str, str]], program: Path
+    tmp_path: Path, settings: list[tuple[str, str, str]], program: list[str]
 ) -> None:
     plan, output = write_plan(tmp_path, settings, program), tmp_path / "b"
     before = found(CULPRIT)
@@ -173,10 +183,25 @@ def check_untestable(document: dict[str, Any]) -> None:
 
 
 def test_equal_variants_are_said_to_be_equal(
-    tmp_path: Path, settings: list[tuple[str, str, str]], program: Path
+    tmp_path: Path, settings: list[tuple[str, str, str]], program: list[str]
 ) -> None:
     values = [value for value in settings if value[0] not in (CULPRIT, LOW, HIGH)][:8]
     plan = write_plan(tmp_path, values, program)
     document = documented(plan, tmp_path / "b")
     assert document["answer"] == "no gap", document
     assert "culprits" not in document
+
+
+def test_what_is_kept_makes_the_difference_and_what_is_excluded_is_set_by_no_run(
+    tmp_path: Path, settings: list[tuple[str, str, str]], program: list[str]
+) -> None:
+    values = [value for value in settings if value[0] not in (LOW, HIGH)][:12]
+    values.append(("cmdline:quiet", "yes", "no"))
+    plan = write_plan(tmp_path, values, program)
+    patterns = ("--keep", CULPRIT, "--exclude", "command line:*", "--pin", "*/tcp_*")
+    document = documented(plan, tmp_path / "b", *patterns)
+    assert document["answer"] == "not among the settings", document
+    names = [setting["knob"] for setting in document["settings"]]
+    assert CULPRIT not in names
+    assert sum(len(name.split(" + ")) for name in names) == 11
+    assert {run["value"] is None for run in document["runs"]} == {False}

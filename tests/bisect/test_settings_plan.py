@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from whylate.bisect.sets.history import chosen_keys, history_of
 from whylate.bisect.sets.journal import SetsJournal
 from whylate.bisect.sets.model import MadeRun
 from whylate.bisect.sets.words import lines_of
+from whylate.bisect.settings.choose import without_excluded
 from whylate.bisect.settings.journal import LAYOUT
 from whylate.bisect.settings.model import BisectPlan
 from whylate.bisect.settings.plan import bisect_plan
-from whylate.bisect.settings.provision import knobs_of
+from whylate.bisect.settings.provision import knobs_of, problem_of
 from whylate.run.errors import RequestError
 from whylate.stats.comparison.shifts import Estimate
 from whylate.stats.search.model import (
@@ -72,6 +74,67 @@ def test_a_hybrid_has_each_knob_of_the_side_that_was_chosen(tmp_path: Path) -> N
         "sysctl:vm.swappiness": "60", "priority": "80", "thp": "never"
     }  # fmt: skip
     assert chosen_keys(plan.sets, chosen) == ["sysctl:vm.stat_interval", "thp"]
+
+
+def test_what_is_kept_stays_with_the_variant_that_a_hybrid_is_built_on(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, keep=["sysctl:vm.sw*"])
+    assert [item.key for item in plan.items] == ["sysctl:vm.stat_interval", "thp"]
+    assert problem_of(plan).both_bases
+    assert not problem_of(plan_of(tmp_path)).both_bases
+    none, every = np.zeros(2, bool), np.ones(2, bool)
+    assert knobs_of(plan, none) == FIRST
+    assert knobs_of(plan, every, second_base=True) == SECOND
+    assert knobs_of(plan, none, second_base=True) == {**FIRST, "sysctl:vm.swappiness": "10"}
+    assert knobs_of(plan, every) == {**SECOND, "sysctl:vm.swappiness": "60"}
+
+
+def test_what_is_pinned_is_exchanged_as_one(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, pin=["setting:sysctl:vm.*"])
+    name = "sysctl:vm.swappiness + sysctl:vm.stat_interval"
+    assert [(item.key, item.first, item.second) for item in plan.items] == [
+        (name, "60 + 1", "10 + as found"),
+        ("thp", None, "never"),
+    ]
+    chosen = np.array([True, False])
+    assert knobs_of(plan, chosen) == {"sysctl:vm.swappiness": "10", "priority": "80"}
+    assert chosen_keys(plan.sets, chosen) == [name]
+    with pytest.raises(RequestError, match="the patterns leave fewer than two settings"):
+        plan_of(tmp_path, pin=["*"])
+
+
+def test_what_is_excluded_is_set_by_no_variant(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        "[variants.a]\n'cmdline:quiet' = true\nthp = 'never'\npriority = 80\n"
+        "[variants.b]\n'irq:1' = 0\nthp = 'always'\npriority = 80\n'sysctl:vm.swappiness' = 1\n"
+    )
+    file = read_plan_file(path)
+    with pytest.raises(RequestError, match="local would have to boot"):
+        resolve_plan(file)
+    left = without_excluded(file, ["command line:*", "irq:*", "priority"])
+    plan = bisect_plan(resolve_plan(left), None, 100, 0.3)
+    # A knob in which the variants do not differ is no difference.
+    assert [variant.knobs for variant in plan.study.variants] == [
+        {"thp": "never", "priority": "80"},
+        {"thp": "always", "priority": "80", "sysctl:vm.swappiness": "1"},
+    ]
+
+
+def test_a_bisection_of_the_first_schema_goes_on(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    with SetsJournal(tmp_path / "b", LAYOUT, plan):
+        pass
+    path = tmp_path / "b" / "bisect.json"
+    former = json.loads(path.read_text())
+    del former["keep"], former["pin"]
+    path.write_text(json.dumps({**former, "schema_version": 1}))
+    with SetsJournal(tmp_path / "b", LAYOUT, plan):
+        pass
+    with (
+        pytest.raises(RequestError, match="a bisection of another plan"),
+        SetsJournal(tmp_path / "b", LAYOUT, plan_of(tmp_path, keep=["thp"])),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

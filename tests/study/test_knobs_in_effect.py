@@ -67,6 +67,15 @@ def test_a_word_of_another_variant_is_on_no_line_but_its_own() -> None:
     )
 
 
+def test_the_boards_own_word_may_be_that_of_another_variant_if_the_wanted_one_follows() -> None:
+    item, two = {"cmdline:nohz-full": "1"}, {"cmdline:nohz-full": "2"}
+    assert why(manifest("nohz-full=2", "nohz-full=1"), item, two) is None
+    assert "nohz-full=2 of another" in (
+        why(manifest("nohz-full=1", "nohz-full=2"), item, two) or ""
+    )
+    assert "nohz-full=2 of another" in (why(manifest("nohz-full=2", "ro"), {}, item, two) or "")
+
+
 def test_a_recorder_that_is_compared_is_there() -> None:
     bpf = manifest(recorder=recorder("bpf"))
     refused = manifest(recorder=recorder(None, "the kernel allows none."))

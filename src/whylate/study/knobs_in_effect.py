@@ -40,9 +40,22 @@ def _command_line(applied: Applied, line: FactValue, variants: Sequence[Applied]
         if value_of(words, name) is not None:
             return f"{name} is on the kernel's command line"
     for word in unwanted:
-        if word in words:
+        if word in words and not _is_replaced(word, words, wanted):
             return f"{word} of another variant is on the kernel's command line"
     return None
+
+
+def _is_replaced(word: str, words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether a wanted word of the same name follows a word: the kernel uses the last.
+
+    A board's own word may be that of another variant.
+    """
+    return any(_name(later) == _name(word) for later in words[words.index(word) :]
+               if later in wanted)  # fmt: skip
+
+
+def _name(word: str) -> str:
+    return word.strip('"').partition("=")[0].replace("-", "_")
 
 
 def _words(applied: Applied) -> list[str]:

@@ -14,6 +14,7 @@ from own_boards import own_boards
 from whylate.bisect.differences.find import find_differences
 from whylate.bisect.differences.model import Differences
 from whylate.bisect.kinds import Kind
+from whylate.bisect.settings.from_differences import plan_text
 from whylate.bisect.sides.board import REQUESTS, board_side
 from whylate.bisect.sides.facts import recording_side
 from whylate.bisect.sides.model import Side
@@ -102,6 +103,37 @@ def test_a_board_does_not_differ_from_itself() -> None:
     assert "neither" not in reasons[Kind.FILE]
     assert {Kind.OPTION, Kind.DEVICE_TREE, Kind.LINE} <= reasons.keys()
     assert not {Kind.PACKAGE, Kind.SETTING, Kind.SERVICE, Kind.PRIORITY} & reasons.keys()
+
+
+def test_what_differs_between_two_boards_becomes_a_plan() -> None:
+    files = {
+        **BOARD,
+        "/proc/cmdline": "console=ttyS0 isolcpus=2 console=tty1\n",
+        SWAPPINESS: "10\n",
+        HUGE: "[always] madvise never\n",
+        "/proc/irq/24/smp_affinity_list": "1\n",
+        **thread(12, "irq/24-eth0", kernel=True, fifo=80),
+    }
+    listed = find_differences(board("b", files), board("a"))
+    assert plan_text(listed).partition("[variants")[2].splitlines() == [
+        ".first]",
+        '"cmdline:isolcpus" = "2"',
+        '"cmdline:quiet" = "no"',
+        f'"{SWAPPINESS}" = "10"',
+        f'"{HUGE}" = "always"',
+        '"irq:24" = "1"',
+        '"priority:irq/24-eth0" = "80"',
+        "",
+        "[variants.second]",
+        '"cmdline:isolcpus" = "1"',
+        '"cmdline:quiet" = "yes"',
+        f'"{SWAPPINESS}" = "60"',
+        f'"{HUGE}" = "madvise"',
+        '"irq:24" = "0-1"',
+        "",
+        "# Left out:",
+        "# command line console: there are several words of this name, and a knob sets one",
+    ]
 
 
 def test_each_kind_of_a_running_board_is_listed() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import translate
 
+from whylate.bisect.differences.atoms import Groups, join_matches, name_atoms
 from whylate.bisect.differences.model import Difference
 
 
@@ -21,6 +22,14 @@ class Choice:
     exclude: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     pin: tuple[str, ...] = ()
+
+
+def choose(listed: Sequence[Difference], choice: Choice, groups: Groups) -> list[Difference]:
+    """Return differences as patterns choose them, with their atoms; groups: what is one anyway."""
+    chosen = keep(exclude(listed, choice.exclude), choice.keep)
+    for pattern in choice.pin:
+        join_matches(pinned(chosen, pattern), groups)
+    return name_atoms(chosen, groups)
 
 
 def exclude(listed: Sequence[Difference], patterns: Sequence[str]) -> list[Difference]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from whylate.bisect.differences.atoms import Groups, join_matches, join_tree_atoms, name_atoms
-from whylate.bisect.differences.choose import Choice, exclude, keep, pinned
+from whylate.bisect.differences.atoms import Groups, join_tree_atoms
+from whylate.bisect.differences.choose import Choice, choose
 from whylate.bisect.differences.model import (
     Difference,
     Differences,
@@ -49,13 +49,11 @@ def find_differences(first: Side, second: Side, choice: Choice | None = None) ->
             listed += _values(kind, first, second)
     listed = list(_below_kernel(listed, groups))
     ordered = in_order(_distinct(listed))
-    chosen = keep(exclude(ordered, choice.exclude), choice.keep)
-    for pattern in choice.pin:
-        join_matches(pinned(chosen, pattern), groups)
+    chosen = choose(ordered, choice, groups)
     return Differences(
         first.name,
         second.name,
-        tuple(name_atoms(chosen, groups)),
+        tuple(chosen),
         tuple(not_compared),
         tuple(_notes(first, second, trees)),
         len(ordered) - len(chosen),

@@ -1,61 +1,74 @@
-"""The knobs of a study that give a board the settings of one side."""
+"""The knobs of a study that give a board what each side has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
 
-from whylate.bisect.differences.model import Difference
+from whylate.bisect.differences import kinds_as_knobs
+from whylate.bisect.differences.kinds_as_knobs import Knob
+from whylate.bisect.differences.model import Difference, Differences
 from whylate.bisect.kinds import Kind
 from whylate.run.errors import RequestError
-from whylate.run.knobs.files import EACH_CPU, file_setting
+from whylate.run.knobs.apply import check_value
+from whylate.run.knobs.files import file_setting
 
-#: Stands in facts for each CPU, if all have the same value.
-_ALL_CPUS = "cpu*"
-#: Values by CPU, or the settings of several files.
-_SEVERAL = ("cpu ", "; ")
+#: Kinds that knobs can set.
+KINDS = (Kind.ARGUMENT, Kind.SETTING, Kind.AFFINITY, Kind.PRIORITY)
 
 
 @dataclass
 class Knobs:
-    """Knobs by name, and the reasons why other differences have none, by their ids."""
+    """Knobs, and the reasons why other differences have none, by their ids."""
 
-    values: dict[str, str] = field(default_factory=dict)
+    listed: list[Knob] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
 
 
-def setting_knobs(differences: Iterable[Difference], side: Literal["first", "second"]) -> Knobs:
-    """Return the knobs that give a board the values of one side, of settings at run time.
+def knobs_of(differences: Differences) -> Knobs:
+    """Return the knobs that give a board what either side has, of settings and of what it boots.
 
-    A study applies, reads back and restores them. What is no setting, what the side lacks, and what
-    the user keeps has none, and a reason.
+    A study applies, reads back and restores them. The board is the second side, or one like it:
+    what that side alone does not set stays as it is found.
     """
     knobs = Knobs()
-    for difference in differences:
-        value = difference.first if side == "first" else difference.second
-        reason = _why_not(difference, value)
-        if reason is None and value is not None:
-            path = difference.means.target.replace(_ALL_CPUS, f"cpu{EACH_CPU}")
-            try:
-                file_setting(path, value)
-            except RequestError as error:
-                reason = str(error)
-            else:
-                knobs.values[path] = value
-        if reason is not None:
-            knobs.refused[difference.id] = reason
+    for difference in differences.listed:
+        try:
+            made = list(_knobs(difference, differences.second))
+            for knob in made:
+                _check(knob)
+        except RequestError as error:
+            knobs.refused[difference.id] = str(error)
+        else:
+            knobs.listed += made
     return knobs
 
 
-def _why_not(difference: Difference, value: str | None) -> str | None:
-    """Return why a difference has no knob; None: it may have one."""
-    if difference.kind is not Kind.SETTING:
-        return f"a {difference.kind.value} is no setting at run time"
+def _knobs(difference: Difference, board: str) -> Iterator[Knob]:
+    """Yield the knobs of a difference; raises RequestError where it has none."""
+    if difference.kind not in KINDS:
+        raise RequestError(f"a {difference.kind.value} is no setting")
     if difference.kept:
-        return "it is kept as it is"
-    if value is None or difference.first is None or difference.second is None:
-        return "it is not there on both sides"
-    if any(mark in value for mark in _SEVERAL):
-        return "it has several values"
-    return None
+        raise RequestError("it is kept as it is")
+    if difference.kind is Kind.ARGUMENT:
+        yield kinds_as_knobs.word_knob(difference, board)
+    elif difference.means.method == "with parent":
+        raise RequestError("it comes with the kernel")
+    elif difference.kind is Kind.PRIORITY:
+        yield kinds_as_knobs.priority_knob(difference, board)
+    elif difference.first is None or difference.second is None:
+        raise RequestError("it is not there on both sides")
+    elif difference.kind is Kind.AFFINITY:
+        yield kinds_as_knobs.affinity_knob(difference)
+    else:
+        yield from kinds_as_knobs.file_knobs(
+            difference.means.target, difference.first, difference.second
+        )
+
+
+def _check(knob: Knob) -> None:
+    """Raise RequestError for a name or a value that a study would refuse."""
+    for value in (knob.first, knob.second):
+        if value is not None:
+            check_value(knob.name, value)
+            file_setting(knob.name, value)

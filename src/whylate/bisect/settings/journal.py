@@ -6,7 +6,7 @@ from pathlib import Path
 
 from whylate.bisect.sets.journal import LINES, RUNS
 from whylate.bisect.sets.model import MadeRun
-from whylate.bisect.settings.model import SCHEMA_VERSION, BisectPlan
+from whylate.bisect.settings.model import SCHEMA_VERSION, BisectPlan, from_former
 from whylate.recording.store.lines import Layout
 
 LAYOUT = Layout(
@@ -17,6 +17,7 @@ LAYOUT = Layout(
     lines=LINES,
     line_type=MadeRun,
     folder=RUNS,
+    convert=from_former,
 )
 
 

@@ -28,7 +28,7 @@ class KnobProvisioner:
 
     def provision(self, hybrid: Hybrid) -> AbstractContextManager[Provisioned]:
         """Return the knobs of a hybrid; raises RequestError."""
-        applied = self._apply(knobs_of(self._plan, hybrid.in_force))
+        applied = self._apply(knobs_of(self._plan, hybrid.in_force, second_base=hybrid.fast_base))
         return nullcontext(WithKnobs(applied, hybrid.in_force))
 
     def _apply(self, knobs: dict[str, str]) -> Applied:
@@ -38,13 +38,13 @@ class KnobProvisioner:
 def problem_of(plan: BisectPlan) -> Problem:
     """Return what is to be searched.
 
-    The variants are of one board, so that nothing differs beside the items: every hybrid is built
-    on the first one.
+    The variants are of one board: where no knob is kept, nothing differs beside the items, and
+    every hybrid is built on the first one.
     """
     return Problem(
         items=len(plan.items),
         seed=plan.study.seed,
-        both_bases=False,
+        both_bases=bool(_kept(plan)),
         margin=plan.margin,
         budget=plan.runs,
         boards=len(plan.study.boards),
@@ -52,13 +52,31 @@ def problem_of(plan: BisectPlan) -> Problem:
     )
 
 
-def knobs_of(plan: BisectPlan, in_force: Bools) -> dict[str, str]:
-    """Return the knobs of a hybrid: of these items the second variant's value, else the first's."""
+def knobs_of(plan: BisectPlan, in_force: Bools, *, second_base: bool = False) -> dict[str, str]:
+    """Return the knobs of a hybrid: of these items the second variant's value, else the first's.
+
+    second_base: the knobs that are kept are those of the second variant.
+    """
     first, second = plan.first.knobs, plan.second.knobs
-    from_second = {item.key for item, chosen in zip(plan.items, in_force, strict=True) if chosen}
+    from_second = {
+        knob.name
+        for group, chosen in zip(plan.groups, in_force, strict=True)
+        for knob in group
+        if chosen
+    }
+    if second_base:
+        from_second |= _kept(plan)
     knobs: dict[str, str] = {}
     for knob in {**first, **second}:
         value = (second if knob in from_second else first).get(knob)
         if value is not None:
             knobs[knob] = value
     return knobs
+
+
+def _kept(plan: BisectPlan) -> set[str]:
+    """Return the knobs in which the variants differ and that no hybrid exchanges."""
+    first, second = plan.first.knobs, plan.second.knobs
+    exchanged = {knob.name for group in plan.groups for knob in group}
+    differing = {knob for knob in {**first, **second} if first.get(knob) != second.get(knob)}
+    return differing - exchanged

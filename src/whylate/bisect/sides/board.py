@@ -9,7 +9,7 @@ from whylate.bisect.sides.device_tree import parse_device_tree
 from whylate.bisect.sides.facts import (
     FILES,
     OPTIONS,
-    affinity_values,
+    affinity_items,
     fact_items,
     machine_facts,
     priority_values,
@@ -137,7 +137,7 @@ def _add_interrupts(files: Files, items: dict[Kind, Items]) -> None:
         if str(irq) in names
     ]
     if rows:
-        items[Kind.AFFINITY] = Items(affinity_values(rows), items[Kind.AFFINITY].basis)
+        items[Kind.AFFINITY] = affinity_items(rows)
 
 
 def _add_threads(files: Files, items: dict[Kind, Items]) -> None:

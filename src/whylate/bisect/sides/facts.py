@@ -76,7 +76,7 @@ def fact_items(facts: Iterable[Fact]) -> tuple[dict[Kind, Items], tuple[str, ...
     if (affinities := _list(values, "irq_affinities")) is not None:
         matches = (_AFFINITY.fullmatch(line) for line in affinities)
         rows = [(match[1], match[2], match[3]) for match in matches if match]
-        items[Kind.AFFINITY] = Items(affinity_values(rows), SERVED_BY)
+        items[Kind.AFFINITY] = affinity_items(rows)
     if (tasks := _list(values, "rt_tasks")) is not None:
         matches = (_PID.fullmatch(line) for line in tasks)
         items[Kind.PRIORITY] = Items(
@@ -88,7 +88,7 @@ def fact_items(facts: Iterable[Fact]) -> tuple[dict[Kind, Items], tuple[str, ...
     return items, notes
 
 
-def affinity_values(rows: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+def affinity_items(rows: Iterable[tuple[str, str, str]]) -> Items:
     """Return the CPUs by interrupt; rows: number, name and CPUs.
 
     An interrupt's number changes from boot to boot: it is named where a name occurs again.
@@ -97,7 +97,15 @@ def affinity_values(rows: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     counts: dict[str, int] = {}
     for _, name, _ in rows:
         counts[name] = counts.get(name, 0) + 1
-    return {name if counts[name] == 1 else f"{number} {name}": cpus for number, name, cpus in rows}
+    names = [name if counts[name] == 1 else f"{number} {name}" for number, name, _ in rows]
+    return Items(
+        {name: cpus for name, (_, _, cpus) in zip(names, rows, strict=True)},
+        SERVED_BY,
+        files={
+            name: f"/proc/irq/{number}/smp_affinity_list"
+            for name, (number, _, _) in zip(names, rows, strict=True)
+        },
+    )
 
 
 def priority_values(threads: Iterable[tuple[str, str]]) -> dict[str, str]:

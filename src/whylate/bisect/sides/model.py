@@ -16,12 +16,14 @@ class Items:
 
     basis: what the values are; values of different bases are never compared. known: None: an absent
     name is absent on the side. Otherwise it tells whether a name would have been listed, were it
-    there: what a recording leaves out is not known to be absent.
+    there: what a recording leaves out is not known to be absent. files: by name, the files of the
+    kernel that set values which are named by something else.
     """
 
     values: Mapping[str, str]
     basis: str
     known: Callable[[str], bool] | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

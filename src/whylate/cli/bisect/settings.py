@@ -7,9 +7,12 @@ from pathlib import Path
 import click
 
 from whylate.cli.bisect.options import (
+    exclude_option,
     junit_option,
+    keep_option,
     margin_option,
     output_option,
+    pin_option,
     runs_option,
     statistic_option,
 )
@@ -23,6 +26,9 @@ from whylate.cli.run_options import new_directory
 
 @click.command(name="settings", cls=GroupedCommand)
 @click.argument("plan", type=click.Path(path_type=Path))
+@exclude_option
+@keep_option
+@pin_option
 @statistic_option
 @runs_option
 @margin_option
@@ -32,6 +38,9 @@ from whylate.cli.run_options import new_directory
 @json_option
 def command(
     plan: Path,
+    exclude: tuple[str, ...],
+    keep: tuple[str, ...],
+    pin: tuple[str, ...],
     statistic: str | None,
     runs: int,
     margin: float,
@@ -51,6 +60,7 @@ def command(
     """
     from whylate.bisect.sets.carry_out import bisect_sets
     from whylate.bisect.sets.journal import SetsJournal
+    from whylate.bisect.settings.choose import without_excluded
     from whylate.bisect.settings.journal import LAYOUT
     from whylate.bisect.settings.plan import bisect_plan
     from whylate.bisect.settings.provision import KnobProvisioner
@@ -58,8 +68,8 @@ def command(
     from whylate.cli.bisect.view import BisectView
     from whylate.study.plan_file import read_plan_file, resolve_plan
 
-    study = resolve_plan(read_plan_file(plan))
-    wanted = bisect_plan(study, statistic, runs, margin)
+    study = resolve_plan(without_excluded(read_plan_file(plan), exclude))
+    wanted = bisect_plan(study, statistic, runs, margin, keep=keep, pin=pin)
     directory = output or new_directory("bisections")
     open_for = opener_of(study.boards, study.smp, environment)
     interrupt = Interrupt()

@@ -79,11 +79,7 @@ def apply_knobs(
     applied = Applied(plan, dict(knobs), defined=defined or {})
     files: list[tuple[str, str]] = []
     for name, value in knobs.items():
-        limit = _LONG if name in _LONG_VALUES else _LONGEST
-        if len(value) > limit:
-            raise RequestError(f"knob {shorten(name)}: a value of more than {limit} characters")
-        if not value or not value.isprintable():
-            raise RequestError(f"knob {shorten(name)}: invalid value {shorten(value)}")
+        check_value(name, value)
         setting = file_setting(name, value) or setting_of_workload(applied.plan, name, value)
         if setting is None:
             applied = _apply(applied, name, value)
@@ -92,6 +88,28 @@ def apply_knobs(
             files.append((name, setting.path))
             applied = applied.with_plan(settings=[*applied.plan.settings, setting])
     return applied
+
+
+def check_value(name: str, value: str) -> None:
+    """Raise RequestError for a value that no knob of this name can have."""
+    limit = _LONG if name in _LONG_VALUES else _LONGEST
+    if len(value) > limit:
+        raise RequestError(f"knob {shorten(name)}: a value of more than {limit} characters")
+    if not value or not value.isprintable():
+        raise RequestError(f"knob {shorten(name)}: invalid value {shorten(value)}")
+
+
+def kernel_word(parameter: str, value: str) -> str:
+    """Return the word that a value of cmdline:PARAMETER is; raises RequestError for none.
+
+    "yes" is the parameter alone.
+    """
+    word = parameter if value == "yes" else f"{parameter}={value}"
+    if not _PARAMETER.fullmatch(parameter) or not _ARGUMENT.fullmatch(word):
+        raise RequestError(
+            f"knob cmdline:{shorten(parameter)}: {shorten(word)} is no kernel argument"
+        )
+    return word
 
 
 def _apply(applied: Applied, name: str, value: str) -> Applied:
@@ -168,9 +186,7 @@ def _kernel_argument(applied: Applied, rest: str, value: str) -> Applied:
 
     "no" leaves the parameter out, since the kernel reads nosmt=no as nosmt.
     """
-    word = rest if value == "yes" else f"{rest}={value}"
-    if not _PARAMETER.fullmatch(rest) or not _ARGUMENT.fullmatch(word):
-        raise RequestError(f"knob cmdline:{shorten(rest)}: {shorten(word)} is no kernel argument")
+    word = kernel_word(rest, value)
     if value == "no":
         return replace(applied, left_out=(*applied.left_out, rest))
     return replace(applied, kernel_args=(*applied.kernel_args, word))

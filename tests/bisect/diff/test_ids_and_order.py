@@ -1,8 +1,7 @@
-"""Ids, order, and the knobs of settings."""
+"""Ids and order of differences."""
 
 from __future__ import annotations
 
-from whylate.bisect.differences.knobs import setting_knobs
 from whylate.bisect.differences.model import Difference, Means, difference_id, make_difference
 from whylate.bisect.differences.order import depths, in_order
 from whylate.bisect.kinds import Kind
@@ -46,29 +45,3 @@ def test_parents_come_before_their_parts_and_names_as_people_count() -> None:
     ]  # fmt: skip
     assert list(depths(ordered).values()) == [0, 0, 0, 1, 2, 2, 0, 0]
     assert in_order(reversed(listed)) == ordered
-
-
-def setting(path: str, first: str | None, second: str | None) -> Difference:
-    return make_difference(Kind.SETTING, path, first, second, Means("setting", path))
-
-
-def test_settings_become_the_knobs_of_a_study() -> None:
-    cpu = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
-    listed = [
-        setting("/proc/sys/vm/swappiness", "10", "60"),
-        setting(cpu, "performance", "powersave"),
-        setting("/proc/sys/vm/only_here", "1", None),
-        setting("/sys/../etc/passwd", "1", "2"),
-        setting("/sys/a", "cpu 0: 1; cpu 1: 2", "1"),
-        difference(Kind.FILE, "etc/rc.local"),
-    ]
-    governor = cpu.replace("cpu*", "cpu{cpu}")
-    first, second = setting_knobs(listed, "first"), setting_knobs(listed, "second")
-    assert first.values == {"/proc/sys/vm/swappiness": "10", governor: "performance"}
-    assert second.values == {
-        "/proc/sys/vm/swappiness": "60",
-        governor: "powersave",
-        "/sys/a": "1",
-    }
-    assert set(first.refused) == {row.id for row in listed[2:]}
-    assert "a path must be under" in first.refused[listed[3].id]
