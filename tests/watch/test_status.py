@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from watched_runs import finished
 
@@ -17,6 +18,7 @@ from whylate.boards.local import LocalBoard
 from whylate.boards.notes import note_image, note_power, noted_run
 from whylate.boards.ready import held
 from whylate.boards.state import BoardLock, state_directory
+from whylate.watch.boards import MOST_BOARDS
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +51,16 @@ def rows(*arguments: str) -> dict[str, dict[str, Any]]:
 def test_a_machine_without_boards_has_itself() -> None:
     [row] = rows().values()
     assert (row["name"], row["power"], row["owner"], row["last"]) == ("local", "on", None, None)
+
+
+def test_boards_that_are_left_out_are_counted() -> None:
+    for number in range(MOST_BOARDS + 6):
+        directory = state_directory(f"board-{number}")
+        (directory / "board.json").write_bytes(msgspec.json.encode({"board": directory.name}))
+    done = whylate("status", "--json")
+    shown = json.loads(done.stdout)
+    assert (len(shown["boards"]), shown["left_out"]) == (MOST_BOARDS + 1, 6)
+    assert "6 more boards that were used here are not shown" in whylate("status").stdout
 
 
 def test_who_has_a_board_and_its_last_result_are_shown(tmp_path: Path) -> None:

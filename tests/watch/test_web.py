@@ -46,7 +46,7 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watch:
 
 @contextmanager
 def served(watch: Watch) -> Iterator[WatchServer]:
-    with WatchServer(watch.poll) as server:
+    with WatchServer(watch) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         try:
@@ -172,17 +172,18 @@ def test_the_state_is_bounded_whatever_a_board_prints(server: WatchServer, tmp_p
 
 def test_a_port_that_is_taken_is_refused_with_what_to_do(server: WatchServer, watch: Watch) -> None:
     with pytest.raises(BoardError, match=r"cannot be used .*--port"):
-        WatchServer(watch.poll, server.server_port)
+        WatchServer(watch, server.server_port)
 
 
 def test_boards_that_cannot_be_read_are_an_error_on_the_page() -> None:
-    def poll() -> list[object]:
+    def places() -> list[Place]:
         raise BoardError("/run cannot be read: no such <b>file</b>")
 
-    with WatchServer(poll) as server:  # type: ignore[arg-type]
+    with WatchServer(Watch(places)) as server:
         assert json.loads(server.state()) == {
             "boards": [],
             "error": "/run cannot be read: no such <b>file</b>",
+            "left_out": 0,
         }
 
 

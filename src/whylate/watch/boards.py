@@ -43,11 +43,14 @@ class Place:
 
 
 def used_places() -> list[Place]:
-    """Return the boards that whylate has used on this machine; raises BoardError."""
+    """Return the boards that whylate has used on this machine; raises BoardError.
+
+    Those in use first: of many boards, whoever shows some shows those.
+    """
     places = [
         Place(name, path) for path in state_directories() if (name := read_name(path)) is not None
     ]
-    return sorted(places, key=lambda place: place.name)[:MOST_BOARDS]
+    return sorted(places, key=lambda place: (not read_uses(place.directory), place.name))
 
 
 def places_in_use() -> list[Place]:
@@ -58,20 +61,24 @@ def places_in_use() -> list[Place]:
 class Watch:
     """Watches boards. Reads files alone: no board, console or process notices.
 
-    places: returns the boards to be shown now. consoles: whether their consoles and the runs in
-    progress are read too.
+    places: returns the boards to be shown now, of which the first MOST_BOARDS are. consoles:
+    whether their consoles and the runs in progress are read too; without them all are shown.
     """
 
     def __init__(self, places: Callable[[], Sequence[Place]], *, consoles: bool = True) -> None:
         self._places = places
         self._consoles = consoles
+        #: Boards that the last poll() left out, because there are too many.
+        self.left_out = 0
         self._watched: dict[Path, _Watched] = {}
 
     def poll(self) -> list[BoardView]:
         """Return what is seen now; raises BoardError where the directories cannot be read."""
         places = self._places()
+        shown = places[:MOST_BOARDS] if self._consoles else places
+        self.left_out = len(places) - len(shown)
         watched: dict[Path, _Watched] = {}
-        for place in places:
+        for place in shown:
             known = self._watched.pop(place.directory, None)
             watched[place.directory] = known or _Watched(place, consoles=self._consoles)
         self.close()

@@ -47,13 +47,16 @@ def status(follow: bool, environment: Path | None, as_json: bool) -> None:
     known = known_boards(environment)
     with closing(Watch(lambda: [board.place for board in known.boards], consoles=False)) as seen:
         if as_json:
-            print_json({"boards": _with_bench(known.boards, seen.poll())})
+            rows = _with_bench(known.boards, seen.poll())
+            print_json({"boards": rows, "left_out": known.left_out})
         elif follow and sys.stdin.isatty() and sys.stdout.isatty():
             with contextlib.suppress(KeyboardInterrupt):
                 _follow(environment)
             return
         else:
             plain_console().print(_table(_with_bench(known.boards, seen.poll())))
+            if known.left_out:
+                plain_console().print(_left_out(known))
     for problem in known.problems:
         print_message(problem)
     if known.problems:
@@ -75,9 +78,14 @@ def _follow(environment: Path | None) -> None:
                 listed_at = time.monotonic()
             table = _table(_with_bench(known.boards, seen.poll()))
             problems = [Text(plain(problem), "red") for problem in known.problems]
-            live.update(Group(table, *problems, Text("q leaves", "dim")), refresh=True)
+            below = f"{_left_out(known)}. q leaves" if known.left_out else "q leaves"
+            live.update(Group(table, *problems, Text(below, "dim")), refresh=True)
             if typed(REFRESH_S):
                 return
+
+
+def _left_out(known: KnownBoards) -> str:
+    return f"{known.left_out} more boards that were used here are not shown"
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -57,12 +57,12 @@ def watch(
     places = _chosen(boards, environment)
     with closing(Watch(places)) as seen:
         if as_json:
-            print_json({"boards": seen.poll()})
+            print_json({"boards": seen.poll(), "left_out": seen.left_out})
         elif web:
             from whylate.watch.web.server import serve
 
             with contextlib.suppress(KeyboardInterrupt):
-                serve(seen.poll, port, lambda url: print_message(f"{url} (Ctrl-C leaves)"))
+                serve(seen, port, lambda url: print_message(f"{url} (Ctrl-C leaves)"))
         elif once or not (sys.stdin.isatty() and sys.stdout.isatty()):
             _print(seen)
         else:
@@ -94,6 +94,8 @@ def _print(watch: Watch) -> None:
         return
     for line in render_boards(cards, 1000, max(_LINES, len(cards) * 20))[:-1]:
         console.print(line, soft_wrap=True)
+    if watch.left_out:
+        console.print(f"{watch.left_out} more boards in use are not shown: name those to watch")
 
 
 def _show(watch: Watch) -> None:
@@ -111,7 +113,7 @@ def _show(watch: Watch) -> None:
                 live.stop()
                 raise error from None
             width, height = console.size
-            lines = render_boards(cards, width, height)
+            lines = render_boards(cards, width, height, watch.left_out)
             if not cards:
                 lines[0].plain = "no board is in use: waiting. q leaves"
             live.update(Group(*lines), refresh=True)

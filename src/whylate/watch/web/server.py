@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -57,20 +58,34 @@ _HEADERS = {
 
 
 class State(msgspec.Struct, frozen=True):
-    """What the page fetches. error: why the boards cannot be read; "" where they can."""
+    """What the page fetches. error: why the boards cannot be read; "" where they can.
+
+    left_out: boards that are not shown, because there are too many.
+    """
 
     boards: list[Card]
     error: str = ""
+    left_out: int = 0
+
+
+class Watched(Protocol):
+    """What the page shows."""
+
+    #: Boards that the last poll() left out.
+    left_out: int
+
+    def poll(self) -> Sequence[BoardView]:
+        """Return what is seen of the boards now; may raise BoardError."""
 
 
 class WatchServer(ThreadingHTTPServer):
-    """Serves the page. poll: returns what is seen of the boards now; it may raise BoardError."""
+    """Serves the page."""
 
     daemon_threads = True
     request_queue_size = 8
 
-    def __init__(self, poll: Callable[[], Sequence[BoardView]], port: int = 0) -> None:
-        self._poll = poll
+    def __init__(self, watched: Watched, port: int = 0) -> None:
+        self._watched = watched
         self._polling = threading.Lock()
         self._state = b""
         self._read_at: float | None = None
@@ -105,11 +120,12 @@ class WatchServer(ThreadingHTTPServer):
 
     def _look(self) -> State:
         try:
-            cards = [board_card(view) for view in self._poll()]
+            cards = [board_card(view) for view in self._watched.poll()]
         except BoardError as error:
             return State([], plain(str(error)))
         return State(
-            [msgspec.structs.replace(card, lines=card.lines[-MOST_LINES:]) for card in cards]
+            [msgspec.structs.replace(card, lines=card.lines[-MOST_LINES:]) for card in cards],
+            left_out=self._watched.left_out,
         )
 
     def process_request(self, request: object, client_address: object) -> None:
@@ -202,10 +218,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing: requests come every second."""
 
 
-def serve(
-    poll: Callable[[], Sequence[BoardView]], port: int, started: Callable[[str], None]
-) -> None:
+def serve(watched: Watched, port: int, started: Callable[[str], None]) -> None:
     """Serve the page until Ctrl-C; started: called with its address. Raises BoardError."""
-    with WatchServer(poll, port) as server:
+    with WatchServer(watched, port) as server:
         started(server.url)
         server.serve_forever(poll_interval=0.2)
