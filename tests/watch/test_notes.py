@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ from small_disk import small_disk
 from whylate.boards.board import notify_nobody
 from whylate.boards.local import LocalBoard
 from whylate.boards.notes import (
+    MOST_RUNS,
+    forget_run,
     noted_run,
     read_holder,
     read_name,
@@ -104,6 +107,28 @@ def test_notes_that_were_half_written_are_removed_once_they_are_old(state: Path)
         os.utime(directory / name, (0, 0))
     with held(LocalBoard(), notify_nobody):
         assert [name for name in names if (state / name).exists()] == names[2:]
+
+
+def test_recordings_that_were_removed_are_passed_over(state: Path, tmp_path: Path) -> None:
+    with held(LocalBoard(), notify_nobody):
+        for name in ("kept", "removed"):
+            with noted_run("local", tmp_path / name):
+                finished(tmp_path / name, [1000] * 100)
+        shutil.rmtree(tmp_path / "removed")
+        assert read_runs(state) == [str(tmp_path / "kept")]
+        [view] = Watch(used_places).poll()
+        assert view.last is not None
+        assert (view.last.result, view.last.recording) == ("complete", str(tmp_path / "kept"))
+        forget_run("local", tmp_path / "removed")
+        assert b"removed" not in (state / "runs.json").read_bytes()
+        # Many of them do not push out those that are there.
+        for number in range(MOST_RUNS):
+            made = tmp_path / str(number)
+            made.mkdir()
+            with noted_run("local", made):
+                (made / "manifest.json").touch()
+            shutil.rmtree(made)
+        assert read_runs(state) == [str(tmp_path / "kept")]
 
 
 def test_a_run_beside_no_noted_use_leaves_no_note(tmp_path: Path, state: Path) -> None:

@@ -164,6 +164,14 @@ def noted_run(board: str, recording: Path) -> Iterator[None]:
         _write(path, use)
 
 
+def forget_run(board: str, recording: Path) -> None:
+    """Remove a recording that was removed from the notes of a board that this process uses."""
+    directory, _ = _ours.get(board, (None, None))
+    if directory is not None:
+        gone = str(recording.absolute())
+        _write(directory / _RUNS, Runs([run for run in read_runs(directory) if run != gone]))
+
+
 def note_power(state_name: str, *, on: bool) -> None:
     """Note that a board's supply was switched."""
     with contextlib.suppress(BoardError):
@@ -174,6 +182,12 @@ def note_image(board: Board, image: Path) -> None:
     """Note that an image was written to a board's card."""
     with contextlib.suppress(BoardError):
         _write(state_of(board) / _IMAGE, Flashed(image.name, now_text()))
+
+
+def forget_image(board: Board) -> None:
+    """Remove the note of a card's image: from now on the card holds what nobody knows."""
+    with contextlib.suppress(BoardError, OSError):
+        (state_of(board) / _IMAGE).unlink(missing_ok=True)
 
 
 def read_name(directory: Path) -> str | None:
@@ -194,9 +208,16 @@ def read_uses(directory: Path) -> list[Use]:
 
 
 def read_runs(directory: Path) -> list[str]:
-    """Return the directories of a board's latest recordings, the latest last."""
+    """Return the directories of a board's latest recordings that are there, the latest last."""
     runs = _read(directory / _RUNS, Runs)
-    return runs.recordings if runs is not None else []
+    return [run for run in runs.recordings if _is_there(run)] if runs is not None else []
+
+
+def _is_there(recording: str) -> bool:
+    try:
+        return Path(recording).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def read_power(directory: Path) -> Switched | None:
