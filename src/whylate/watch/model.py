@@ -10,20 +10,23 @@ from typing import Literal
 import msgspec
 
 PowerState = Literal["on", "off", "unknown"]
+#: Whether a line begins the report of a crash, or of one that is fatal.
+CrashMark = Literal["no", "crash", "fatal"]
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line of a console. crash: it begins the report of a crash, or one that is fatal."""
+    """A line of a console. crash: whether it begins the report of one."""
 
     text: str
-    crash: Literal["no", "crash", "fatal"] = "no"
+    crash: CrashMark = "no"
 
 
 class ConsoleView(msgspec.Struct, frozen=True):
     """The end of a board's console.
 
     skipped_bytes: printed faster than it is read here, or before the watch began: neither shown nor
-    searched for crashes. crashes: the headlines of the latest ones in what was read.
+    searched for crashes. crashes: the headlines of the latest ones in what was read, of fatal ones
+    rather than others.
     """
 
     lines: list[Line]
