@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,9 @@ from watched_runs import append, begin, finished, progress, start
 from whylate.files import try_lock
 from whylate.recording.finish import finish
 from whylate.recording.store.journal import NAME, Opening
+from whylate.recording.store.samples_reader import MEMORY_ROWS
 from whylate.recording.workloads.activations import DetachPlan, RecorderPlan
+from whylate.watch import previous
 from whylate.watch.model import RunView
 from whylate.watch.run_so_far import RunSoFar
 
@@ -87,6 +90,17 @@ def test_what_the_recorder_chose_by_chance_makes_no_other_plan(tmp_path: Path) -
     finish(former)
     append(now, samples([8_000] * 500), progress(500))
     assert figures(poll(RunSoFar(now), str(former)))["max"] == (8_000, 9_000)
+
+
+def test_a_previous_run_that_is_long_is_not_read(
+    under_way: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert previous.MOST_ROWS <= MEMORY_ROWS, "more would go to a temporary file"
+    former = finished(tmp_path / "former", [20_000] * 4000)
+    monkeypatch.setattr(previous, "MOST_ROWS", 3999)
+    seen = poll(RunSoFar(under_way), former)
+    assert figures(seen)["max"] == (20_000, None)
+    assert re.search("the run of 2026-.* is too long to be read beside another", seen.before)
 
 
 def test_a_former_run_that_was_killed_is_not_recovered(under_way: Path, tmp_path: Path) -> None:

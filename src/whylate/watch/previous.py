@@ -13,12 +13,13 @@ from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording, read_manifest
+from whylate.recording.store.samples_reader import MEMORY_ROWS
 from whylate.watch.distribution import Distribution
 
 #: Runs that are looked at.
 _MOST_RUNS = 20
-#: A longer run is not read beside a measurement.
-MOST_ROWS = 20_000_000
+#: A longer run is not read beside a measurement: it would take seconds, and a temporary file.
+MOST_ROWS = MEMORY_ROWS
 #: The parts of a run whose distributions are kept: it is compared up to the same time.
 _SLICES = 120
 
@@ -81,8 +82,10 @@ def _read(directory: Path, manifest: Manifest) -> Previous | str:
     if manifest.plan.activations is None:
         return "benchmarks are compared once they are complete"
     rows = sum(cpu.seen + cpu.overrun for cpu in manifest.cpus)
-    if not 0 < rows <= MOST_ROWS:
-        return f"the run of {created} has {'too many' if rows else 'no'} activations"
+    if not rows:
+        return f"the run of {created} has no activations"
+    if rows > MOST_ROWS:
+        return f"the run of {created} is too long to be read beside another"
     try:
         series = Recording(directory, manifest).series
         if not manifest.plan.is_scheduled:
