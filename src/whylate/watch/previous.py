@@ -82,10 +82,9 @@ def _read(directory: Path, manifest: Manifest) -> Previous | str:
     if manifest.plan.activations is None:
         return "benchmarks are compared once they are complete"
     rows = sum(cpu.seen + cpu.overrun for cpu in manifest.cpus)
-    if not rows:
-        return f"the run of {created} has no activations"
-    if rows > MOST_ROWS:
-        return f"the run of {created} is too long to be read beside another"
+    if not 0 < rows <= MOST_ROWS:
+        why = "is too long to be read beside another" if rows else "has no activations"
+        return f"the run of {created} {why}"
     try:
         series = Recording(directory, manifest).series
         if not manifest.plan.is_scheduled:
