@@ -47,7 +47,6 @@ def test_a_journal_is_followed_as_it_grows(under_way: Path) -> None:
     append(under_way, samples([90_000], 1000), progress(1001))
     seen = poll(run)
     assert (seen.seen, figures(seen)["max"]) == (1001, (90_000, None))
-    run.close()
 
 
 def test_it_is_beside_the_same_time_of_the_previous_run(under_way: Path, tmp_path: Path) -> None:
@@ -118,7 +117,6 @@ def test_it_takes_no_lock_and_changes_nothing(under_way: Path) -> None:
         assert try_lock(file.fileno())
     assert (under_way / NAME).read_bytes() == before
     assert [path.name for path in under_way.iterdir()] == [NAME]
-    run.close()
 
 
 def test_a_journal_that_is_damaged_or_no_journal_does_no_harm(

@@ -81,15 +81,8 @@ class Watch:
         for place in shown:
             known = self._watched.pop(place.directory, None)
             watched[place.directory] = known or _Watched(place, consoles=self._consoles)
-        self.close()
         self._watched = watched
         return [board.poll() for board in watched.values()]
-
-    def close(self) -> None:
-        """Close what is open."""
-        for board in self._watched.values():
-            board.close()
-        self._watched = {}
 
 
 class _Watched:
@@ -101,18 +94,6 @@ class _Watched:
         self._tail: tuple[Path, ConsoleTail] | None = None
         self._run: RunSoFar | None = None
         self._last: tuple[str, Manifest | None] | None = None
-
-    def close(self) -> None:
-        """Close the files that are followed."""
-        self._close_run()
-        if self._tail is not None:
-            self._tail[1].close()
-            self._tail = None
-
-    def _close_run(self) -> None:
-        if self._run is not None:
-            self._run.close()
-            self._run = None
 
     def poll(self) -> BoardView:
         """Return what is seen now."""
@@ -144,19 +125,16 @@ class _Watched:
 
     def _poll_run(self, uses: Sequence[Use], recordings: list[str]) -> RunView | None:
         recording = next((Path(use.recording) for use in uses if use.recording is not None), None)
-        if self._run is not None and self._run.recording != recording:
-            self._close_run()
         if recording is None:
+            self._run = None
             return None
-        if self._run is None:
+        if self._run is None or self._run.recording != recording:
             self._run = RunSoFar(recording)
         return self._run.poll(recordings)
 
     def _poll_console(self, uses: Sequence[Use]) -> ConsoleView | None:
         path = _console(self._place.directory, uses)
         if self._tail is None or self._tail[0] != path:
-            if self._tail is not None:
-                self._tail[1].close()
             self._tail = path, ConsoleTail(path)
         return self._tail[1].poll()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import codecs
 import os
 import re
-import stat
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
 from whylate.recording.console.crashes import Crash, CrashFinder
 from whylate.text import plain
+from whylate.watch.followed import opened_regular
 from whylate.watch.model import ConsoleView, CrashMark, Line
 
 #: Read at a time; of more, the end.
@@ -32,7 +32,9 @@ class ConsoleTail:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._fd = -1
+        #: The device and the inode of the log. It is open only while it is read: a log that was
+        #: removed must not keep its place on the disk.
+        self._file: tuple[int, int] | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -48,27 +50,11 @@ class ConsoleTail:
         self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
         self._finder = CrashFinder()
 
-    def close(self) -> None:
-        """Close the log."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
     def poll(self) -> ConsoleView | None:
         """Read what was printed since the last call; None where there is no log."""
         try:
-            if not self._open():
-                return None
-            size = os.fstat(self._fd).st_size
-            last = os.pread(self._fd, len(self._last), self._read - len(self._last))
-            if size < self._read or not _may_be(last, self._last):
-                # The board was switched on again: its log began anew.
-                self._begin()
-            start = max(self._read, size - MOST_BYTES)
-            if start > self._read:
-                self._skip(start - self._read)
-                self._last = b""
-            data = os.pread(self._fd, size - start, start)
+            with opened_regular(self._path) as fd:
+                start, data = self._read_new(fd)
         except OSError:
             return None
         self._read = start + len(data)
@@ -79,21 +65,20 @@ class ConsoleTail:
         self._feed(data.replace(b"\0", b""))
         return self._view()
 
-    def _open(self) -> bool:
-        """Open the log that has the name now; return whether there is one. Raises OSError."""
-        try:
-            now = self._path.lstat()
-        except FileNotFoundError:
-            self.close()
-            return False
-        if self._fd >= 0 and os.path.samestat(now, os.fstat(self._fd)):
-            return True
-        self.close()
-        self._begin()
-        if not stat.S_ISREG(now.st_mode):
-            return False
-        self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        return stat.S_ISREG(os.fstat(self._fd).st_mode)
+    def _read_new(self, fd: int) -> tuple[int, bytes]:
+        """Return what was not read yet, and where in the log it begins; raises OSError."""
+        status = os.fstat(fd)
+        file, size = (status.st_dev, status.st_ino), status.st_size
+        last = os.pread(fd, len(self._last), self._read - len(self._last))
+        if file != self._file or size < self._read or not _may_be(last, self._last):
+            # The board was switched on again: its log began anew.
+            self._begin()
+            self._file = file
+        start = max(self._read, size - MOST_BYTES)
+        if start > self._read:
+            self._skip(start - self._read)
+            self._last = b""
+        return start, os.pread(fd, size - start, start)
 
     def _skip(self, count: int) -> None:
         """Leave out bytes: the text after them is a new line, of a new search."""

@@ -6,7 +6,6 @@ import contextlib
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 import click
@@ -45,18 +44,18 @@ def status(follow: bool, environment: Path | None, as_json: bool) -> None:
     switched it to last, and the image what whylate wrote to its card.
     """
     known = known_boards(environment)
-    with closing(Watch(lambda: [board.place for board in known.boards], consoles=False)) as seen:
-        if as_json:
-            rows = _with_bench(known.boards, seen.poll())
-            print_json({"boards": rows, "left_out": known.left_out})
-        elif follow and sys.stdin.isatty() and sys.stdout.isatty():
-            with contextlib.suppress(KeyboardInterrupt):
-                _follow(environment)
-            return
-        else:
-            plain_console().print(_table(_with_bench(known.boards, seen.poll())))
-            if known.left_out:
-                plain_console().print(_left_out(known))
+    seen = Watch(lambda: [board.place for board in known.boards], consoles=False)
+    if as_json:
+        rows = _with_bench(known.boards, seen.poll())
+        print_json({"boards": rows, "left_out": known.left_out})
+    elif follow and sys.stdin.isatty() and sys.stdout.isatty():
+        with contextlib.suppress(KeyboardInterrupt):
+            _follow(environment)
+        return
+    else:
+        plain_console().print(_table(_with_bench(known.boards, seen.poll())))
+        if known.left_out:
+            plain_console().print(_left_out(known))
     for problem in known.problems:
         print_message(problem)
     if known.problems:
@@ -67,8 +66,8 @@ def _follow(environment: Path | None) -> None:
     """Show the table until q is typed."""
     known = KnownBoards([], [])
     listed_at: float | None = None
+    seen = Watch(lambda: [board.place for board in known.boards], consoles=False)
     with (
-        closing(Watch(lambda: [board.place for board in known.boards], consoles=False)) as seen,
         typed_keys() as typed,
         Live(console=plain_console(), screen=True, auto_refresh=False) as live,
     ):

@@ -6,7 +6,6 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
 
 import click
@@ -55,19 +54,19 @@ def watch(
     no board, console or process notices, and q or Ctrl-C ends nothing else.
     """
     places = _chosen(boards, environment)
-    with closing(Watch(places)) as seen:
-        if as_json:
-            print_json({"boards": seen.poll(), "left_out": seen.left_out})
-        elif web:
-            from whylate.watch.web.server import serve
+    seen = Watch(places)
+    if as_json:
+        print_json({"boards": seen.poll(), "left_out": seen.left_out})
+    elif web:
+        from whylate.watch.web.server import serve
 
-            with contextlib.suppress(KeyboardInterrupt):
-                serve(seen, port, lambda url: print_message(f"{url} (Ctrl-C leaves)"))
-        elif once or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            _print(seen)
-        else:
-            with contextlib.suppress(KeyboardInterrupt):
-                _show(seen)
+        with contextlib.suppress(KeyboardInterrupt):
+            serve(seen, port, lambda url: print_message(f"{url} (Ctrl-C leaves)"))
+    elif once or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        _print(seen)
+    else:
+        with contextlib.suppress(KeyboardInterrupt):
+            _show(seen)
 
 
 def _chosen(boards: Sequence[str], environment: Path | None) -> Callable[[], Sequence[Place]]:

@@ -9,6 +9,7 @@ Content-Security-Policy allows this server's own script and style alone.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import secrets
 import socket
@@ -34,6 +35,8 @@ FRESH_S = 0.5
 #: Connections at the same time, and how long one may be idle or take to send its request.
 MOST_CONNECTIONS = 16
 IDLE_S = 10.0
+#: How long a connection may last, however slowly its bytes come.
+LONGEST_S = 15.0
 #: Lines of a console on the page.
 MOST_LINES = 80
 _ASSETS = Path(__file__).with_name("assets")
@@ -90,6 +93,8 @@ class WatchServer(ThreadingHTTPServer):
         self._state = b""
         self._read_at: float | None = None
         self._connections = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        #: When each open connection is ended.
+        self._ends: dict[socket.socket, float] = {}
         self.word = secrets.token_urlsafe(16)
         try:
             super().__init__((ADDRESS, port), _Handler)
@@ -134,14 +139,34 @@ class WatchServer(ThreadingHTTPServer):
         if not self._connections.acquire(blocking=False):
             self.shutdown_request(request)
             return
-        super().process_request(request, client_address)
+        self._ends[request] = time.monotonic() + LONGEST_S
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            # There is no thread that would do it.
+            self._over(request)
+            raise
 
     def process_request_thread(self, request: object, client_address: object) -> None:
         """Handle a connection."""
         try:
             super().process_request_thread(request, client_address)  # type: ignore[arg-type]
         finally:
-            self._connections.release()
+            self._over(request)
+
+    def _over(self, request: object) -> None:
+        assert isinstance(request, socket.socket)  # noqa: S101
+        self._ends.pop(request, None)
+        self._connections.release()
+
+    def service_actions(self) -> None:
+        """End connections that last too long; called several times a second."""
+        now = time.monotonic()
+        for request, end in list(self._ends.items()):
+            if now > end:
+                # Its thread then reads the end, and closes it.
+                with contextlib.suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore a connection that broke."""
