@@ -133,7 +133,7 @@ def test_a_recording_that_is_removed_is_not_remembered(
     command: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
-    measure = soak_cycle.__dict__["measure"]
+    measure: Callable[..., Manifest] = soak_cycle.__dict__["measure"]
 
     def measured(on: Board, request: RunPlan, directory: Path, *rest: Any) -> Manifest:
         with noted_run(on.name, directory):

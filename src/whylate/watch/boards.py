@@ -176,9 +176,11 @@ def _uses(directory: Path, board: str, uses: Sequence[Use]) -> list[UseView]:
 
 def _power(place: Place) -> tuple[PowerState, str]:
     """Return whether a board is on, and how that is known; its supply is not asked."""
-    if place.name == "local":
+    # A target of a bench may have any name; its directory has another one.
+    own = place.directory.name == place.name
+    if own and place.name == "local":
         return "on", "this machine"
-    if place.name in names():
+    if own and place.name in names():
         return ("on" if Machine(place.directory).pid is not None else "off"), ""
     switched = read_power(place.directory)
     if switched is None:

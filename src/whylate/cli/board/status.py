@@ -49,9 +49,7 @@ def status(follow: bool, environment: Path | None, as_json: bool) -> None:
         rows = _with_bench(known.boards, seen.poll())
         print_json({"boards": rows, "left_out": known.left_out})
     elif follow and sys.stdin.isatty() and sys.stdout.isatty():
-        with contextlib.suppress(KeyboardInterrupt):
-            _follow(environment)
-        return
+        known = _follow(environment, known)
     else:
         plain_console().print(_table(_with_bench(known.boards, seen.poll())))
         if known.left_out:
@@ -62,17 +60,17 @@ def status(follow: bool, environment: Path | None, as_json: bool) -> None:
         sys.exit(3)
 
 
-def _follow(environment: Path | None) -> None:
-    """Show the table until q is typed."""
-    known = KnownBoards([], [])
-    listed_at: float | None = None
+def _follow(environment: Path | None, known: KnownBoards) -> KnownBoards:
+    """Show the table until q is typed; return the boards that were known last."""
+    listed_at = time.monotonic()
     seen = Watch(lambda: [board.place for board in known.boards], consoles=False)
     with (
+        contextlib.suppress(KeyboardInterrupt),
         typed_keys() as typed,
         Live(console=plain_console(), screen=True, auto_refresh=False) as live,
     ):
         while True:
-            if listed_at is None or time.monotonic() - listed_at > LIST_S:
+            if time.monotonic() - listed_at > LIST_S:
                 known = known_boards(environment)
                 listed_at = time.monotonic()
             table = _table(_with_bench(known.boards, seen.poll()))
@@ -80,7 +78,8 @@ def _follow(environment: Path | None) -> None:
             below = f"{_left_out(known)}. q leaves" if known.left_out else "q leaves"
             live.update(Group(table, *problems, Text(below, "dim")), refresh=True)
             if typed(REFRESH_S):
-                return
+                break
+    return known
 
 
 def _left_out(known: KnownBoards) -> str:

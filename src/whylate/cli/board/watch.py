@@ -34,7 +34,7 @@ _LINES = 60
 @click.command(name="watch", cls=GroupedCommand)
 @click.argument("boards", nargs=-1, metavar="[BOARD]...")
 @click.option("--web", is_flag=True, help="Show them on a page for a browser on this machine.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0,
+@click.option("--port", type=click.IntRange(0, 65535), default=None,
               help="The page's port.  [default: any]")  # fmt: skip
 @click.option("--once", is_flag=True, help="Print what is seen now, and leave.")
 @environment_option
@@ -42,7 +42,7 @@ _LINES = 60
 def watch(
     boards: tuple[str, ...],
     web: bool,
-    port: int,
+    port: int | None,
     once: bool,
     environment: Path | None,
     as_json: bool,
@@ -53,6 +53,10 @@ def watch(
     progress beside the previous run of its plan. Only files of this user on this machine are read:
     no board, console or process notices, and q or Ctrl-C ends nothing else.
     """
+    if port is not None and not web:
+        raise click.UsageError("--port is of the page: it goes with --web")
+    if web and (once or as_json):
+        raise click.UsageError("--web shows the boards until Ctrl-C: no --once or --json beside it")
     places = _chosen(boards, environment)
     seen = Watch(places)
     if as_json:
@@ -61,7 +65,7 @@ def watch(
         from whylate.watch.web.server import serve
 
         with contextlib.suppress(KeyboardInterrupt):
-            serve(seen, port, lambda url: print_message(f"{url} (Ctrl-C leaves)"))
+            serve(seen, port or 0, lambda url: print_message(f"{url} (Ctrl-C leaves)"))
     elif once or not (sys.stdin.isatty() and sys.stdout.isatty()):
         _print(seen)
     else:
@@ -80,7 +84,8 @@ def _chosen(boards: Sequence[str], environment: Path | None) -> Callable[[], Seq
 def _place(name: str, environment: Path | None) -> Place:
     """Return a board that was used here, or that can be opened; nothing is opened."""
     used = [place for place in used_places() if place.name == name]
-    if len(used) == 1:
+    # Two environment files may have targets of one name.
+    if len(used) == 1 and environment is None:
         return used[0]
     return Place(name, state_of(open_board(name, BoardOptions(environment=environment))))
 
