@@ -109,7 +109,7 @@ def test_notes_that_were_half_written_are_removed_once_they_are_old(state: Path)
         assert [name for name in names if (state / name).exists()] == names[2:]
 
 
-def test_recordings_that_were_removed_are_passed_over(state: Path, tmp_path: Path) -> None:
+def test_recordings_that_were_removed_are_left_out(state: Path, tmp_path: Path) -> None:
     with held(LocalBoard(), notify_nobody):
         for name in ("kept", "removed"):
             with noted_run("local", tmp_path / name):
