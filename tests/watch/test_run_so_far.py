@@ -10,14 +10,17 @@ import pytest
 from journals import samples, write_journal
 from watched_runs import append, begin, finished, progress, start
 
+from leb128 import leb128
 from whylate.files import try_lock
 from whylate.recording.finish import finish
 from whylate.recording.store.journal import NAME, Opening
 from whylate.recording.store.samples_reader import MEMORY_ROWS
 from whylate.recording.workloads.activations import DetachPlan, RecorderPlan
 from whylate.watch import previous
-from whylate.watch.model import RunView
+from whylate.watch.card import board_card
+from whylate.watch.model import BoardView, RunView
 from whylate.watch.run_so_far import RunSoFar
+from whylate.wire.messages import Samples
 
 
 @pytest.fixture
@@ -59,6 +62,22 @@ def test_it_is_beside_the_same_time_of_the_previous_run(under_way: Path, tmp_pat
     assert before == pytest.approx(20_000, rel=0.01)
     assert figures(seen)["p99.9"] == (None, None)
     assert seen.before.startswith("the first 1.0 s of the run of 2026-01-01T00:00:00")
+
+
+def test_figures_that_count_overruns_are_lower_bounds(tmp_path: Path) -> None:
+    block = samples([10_000] * 499 + [2_500_000])
+    # Two overruns follow the last one, late by at least 1.5 and 0.5 ms.
+    block = Samples(0, 500, 0, block.data + leb128(499) + leb128(2))
+    sent = [start(4000), block, progress(510)]
+    now = write_journal(tmp_path / "now", begin(4000), sent, ended=False)
+    former = finished(tmp_path / "former", [20_000] * 4000)
+    seen = poll(RunSoFar(now), former)
+    assert seen.overruns == 2
+    shown = {figure.name: (figure.now_at_least, figure.before_at_least) for figure in seen.figures}
+    assert shown["p50"] == (False, False)
+    assert shown["max"] == (True, False)
+    view = BoardView("b", "on", "", [], "", "", None, seen, None, "", "")
+    assert [figure.now[0] for figure in board_card(view).figures if figure.name == "max"] == ["≥"]
 
 
 def test_the_latest_run_of_the_same_plan_is_taken(under_way: Path, tmp_path: Path) -> None:

@@ -37,12 +37,15 @@ class ConsoleView(msgspec.Struct, frozen=True):
 class Quantile(msgspec.Struct, frozen=True):
     """A figure of the run so far beside that of the previous run; ns. None: not known.
 
-    Percentiles are known to 1 %, the maximum exactly.
+    Percentiles are known to 1 %, the maximum exactly. at_least: an overrun is among what the figure
+    counts, so that it is a lower bound.
     """
 
     name: str
     now_ns: int | None
     before_ns: int | None
+    now_at_least: bool = False
+    before_at_least: bool = False
 
 
 class RunView(msgspec.Struct, frozen=True):

@@ -90,8 +90,8 @@ def _read(directory: Path, manifest: Manifest) -> Previous | str:
         if not manifest.plan.is_scheduled:
             whole = Distribution()
             for cpu in series:
-                for latency_ns, _ in cpu.chunks():
-                    whole.add(latency_ns)
+                for latency_ns, overrun in cpu.chunks():
+                    whole.add(latency_ns, overrun)
             return Previous(created, [whole], None)
         interval_ns = manifest.plan.activations.interval_ns
         most = max(cpu.size for cpu in series)
@@ -100,8 +100,8 @@ def _read(directory: Path, manifest: Manifest) -> Previous | str:
         for cpu in series:
             for number, part in enumerate(slices):
                 end = min((number + 1) * step, cpu.size)
-                for latency_ns, _ in cpu.chunks(min(number * step, end), end):
-                    part.add(latency_ns)
+                for latency_ns, overrun in cpu.chunks(min(number * step, end), end):
+                    part.add(latency_ns, overrun)
     except (RecordingError, LackingError, OSError, ValueError):
         return f"the run of {created} cannot be read"
     return Previous(created, slices, step * interval_ns / 1e9)

@@ -130,8 +130,15 @@ class RunSoFar:
         elif self._previous is not None:
             before = self._previous
         now = self._latencies
-        figures = [
-            Quantile(name, now.percentile(share), former.percentile(share))
+        pairs = {
+            name: (now.percentile(share), former.percentile(share))
             for name, share in _PERCENTILES.items()
+        }
+        pairs["max"] = (now.max_ns, former.max_ns)
+        figures = [
+            Quantile(
+                name, now_ns, before_ns, now.is_at_least(now_ns), former.is_at_least(before_ns)
+            )
+            for name, (now_ns, before_ns) in pairs.items()
         ]
-        return [*figures, Quantile("max", now.max_ns, former.max_ns)], plain(before, 200)
+        return figures, plain(before, 200)
