@@ -43,6 +43,38 @@ def test_targets_are_listed_with_their_parts_and_whoever_has_them(tmp_path: Path
     assert nine.parts == ("power", "card")
 
 
+ACQUIRING = """
+import sys, time
+from pathlib import Path
+from whylate.boards.board import BoardBusyError
+from whylate.boards.state import BoardLock
+[directory] = Path(sys.argv[1]).iterdir()
+lock = BoardLock(directory, "board7")
+refused, end = 0, time.monotonic() + 3
+print("begins", flush=True)
+while time.monotonic() < end:
+    try:
+        lock.acquire()
+    except BoardBusyError:
+        refused += 1
+    lock.release()
+print(refused)
+"""
+
+
+def test_listing_targets_refuses_nobody_who_takes_one(tmp_path: Path) -> None:
+    path = environment(tmp_path, board7=target(resources=[PORT], drivers=[POWER]))
+    list_targets(path)
+    with subprocess.Popen(
+        [sys.executable, "-c", ACQUIRING, tmp_path / "run"], stdout=subprocess.PIPE, text=True
+    ) as taking:
+        assert taking.stdout is not None
+        assert taking.stdout.readline() == "begins\n"
+        while taking.poll() is None:
+            list_targets(path)
+        assert taking.stdout.read() == "0\n"
+
+
 def test_the_environment_file_may_be_named_by_lg_env(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ from whylate.boards.flash import flash
 from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
+from whylate.boards.notes import note_image, read_image, state_of
 
 pytestmark = pytest.mark.skipif(not can_loop(), reason="needs root and loop devices")
 
@@ -95,6 +96,9 @@ def test_an_image_is_on_the_card_to_the_last_byte_and_the_board_boots(
     image.write_bytes(pack[packed](content))
     bench.flash(image)
     assert bench.card.backing.read_bytes()[:SIZE] == content
+    noted = read_image(state_of(bench.board))
+    assert noted is not None
+    assert noted.image == image.name
     assert bench.card.turns[-1] == "dut"
     assert bench.board.run(["echo", "up"]).output == b"up\n"
 
@@ -134,6 +138,7 @@ def test_a_card_that_reads_back_something_else_is_named_with_the_offset(
 ) -> None:
     (tmp_path / "image").write_bytes(content)
     where = 7 * MIB + 4321
+    note_image(bench.board, Path("the-image-before.xz"))
 
     def worn(text: str) -> None:
         bench.shown.append(text)
@@ -148,6 +153,7 @@ def test_a_card_that_reads_back_something_else_is_named_with_the_offset(
         rf"0x{was:02x}"
     ):  # fmt: skip
         flash(bench.board, bench.board.card, tmp_path / "image", worn)
+    assert read_image(state_of(bench.board)) is None, "the former image is not on it any more"
     assert bench.card.turns[-1] == "dut"
     assert not bench.power.outlets[1].state
 

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 from bench_boards import shell_board
-from bench_files import POWER, SERIAL, environment, power_port, serial_port, target
+from bench_files import POWER, SERIAL, environment, power_port, serial_port, ssh_service, target
 from bench_line import SerialLine
 from bench_supplies import Strip, strip
 from click.testing import CliRunner
 
 from whylate.boards.board import notify_nobody
 from whylate.boards.labgrid.open import labgrid_board
-from whylate.boards.notes import read_power, state_of
+from whylate.boards.notes import noted_use, read_power, state_of
+from whylate.boards.open import open_board
 from whylate.boards.ready import held
 from whylate.cli.board import command
 from whylate.cli.board.power import OFF_REST_S
@@ -41,6 +42,34 @@ def lines() -> Iterator[list[SerialLine]]:
 def plugged(lines: list[SerialLine]) -> Iterator[Strip]:
     with strip(*map(shell_board, lines)) as made:
         yield made
+
+
+def test_a_board_that_is_used_by_its_address_stays_on(
+    tmp_path: Path, plugged: Strip, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHYLATE_LAB", str(tmp_path / "no-virtual-boards"))
+    names = ("board1", "board2", "pc")
+    bench = environment(
+        tmp_path,
+        **{
+            name: target(
+                resources=[power_port(plugged, index), ssh_service(9000 + index)], drivers=[POWER]
+            )
+            for index, name in enumerate(names, 1)
+        },
+    )
+    for index in (1, 2, 3):
+        plugged.outlets[index].switch(True)
+    with noted_use(open_board("ssh://root@localhost:9001")):
+        done = CliRunner().invoke(command, ["off", "--all", "--env", str(bench)])
+    assert done.exit_code == 3
+    assert f"board1 is used as ssh://root@localhost:9001 by process {os.getpid()}" in done.stderr
+    assert "pc: the one of the bench is not switched" in done.stderr
+    assert done.stdout.startswith("board2: off")
+    assert [outlet.state for outlet in plugged.outlets.values()][:3] == [True, False, True]
+    done = CliRunner().invoke(command, ["off", "--all", "--env", str(bench)])
+    assert done.exit_code == 3, "of the name alone"
+    assert not plugged.outlets[1].state
 
 
 def test_all_boards_go_off_one_after_the_other_with_a_line_each(

@@ -15,11 +15,14 @@ from click.testing import CliRunner, Result
 from soak_boards import BOOT, PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
+from whylate.boards.board import Board
+from whylate.boards.notes import noted_run
 from whylate.cli.board import command as board_group
 from whylate.cli.board import soak_run
 from whylate.cli.board.soak_table import percent
 from whylate.recording.console.crashes import find_crashes
-from whylate.recording.manifest import AppEnd
+from whylate.recording.manifest import AppEnd, Manifest
+from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording
 from whylate.run.progress import Quiet
 from whylate.soak import cycle as soak_cycle
@@ -124,6 +127,25 @@ def test_a_cycle_whose_run_can_be_trusted_is_ok(
     assert [item.outcome for item in cycles] == ["ok", "ok"]
     assert cycles[0].latency is not None
     assert (cycles[0].latency.seen, cycles[0].latency.max_ns) == (100, 9_000)
+
+
+def test_a_recording_that_is_removed_is_not_remembered(
+    command: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
+    measure: Callable[..., Manifest] = soak_cycle.__dict__["measure"]
+
+    def measured(on: Board, request: RunPlan, directory: Path, *rest: Any) -> Manifest:
+        with noted_run(on.name, directory):
+            directory.mkdir()
+            (directory / "manifest.json").touch()
+        return measure(on, request, directory, *rest)
+
+    monkeypatch.setattr(soak_cycle, "measure", measured)
+    assert command("--cycles", "2", "--keep", "failures").exit_code == 0
+    assert not list((tmp_path / "s").rglob("manifest.json"))
+    noted = json.loads((tmp_path / "run" / "board7" / "runs.json").read_text())
+    assert noted == {"recordings": []}
 
 
 # -- programs that crash, and jobs that fail

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from whylate.boards.qemu.machine import BoundedLog
 from whylate.watch.console_tail import MOST_BYTES, MOST_LINES, MOST_SHOWN, ConsoleTail
 from whylate.watch.model import ConsoleView
 
@@ -122,6 +123,45 @@ def test_a_board_that_babbles_at_full_speed_is_read_at_its_end_and_the_rest_is_c
     assert [line.crash for line in seen.lines[:-1]] == ["no"] * (MOST_LINES - 1)
     again = view(tail)
     assert again == seen
+
+
+def test_a_crash_that_was_shown_stays_when_much_is_printed(tmp_path: Path) -> None:
+    log = tmp_path / "console.log"
+    tail = ConsoleTail(log)
+    panic = "panic: Kernel panic - not syncing: dead"
+    with log.open("ab", buffering=0) as file:
+        file.write(b"fine\nKernel panic - not syncing: dead\n")
+        assert view(tail).crashes == [panic]
+        # The next lines have the numbers of former ones.
+        file.write(b"y" * (MOST_BYTES + MOST_BYTES // 2) + b"\nafter\nmore\n")
+        seen = view(tail)
+        assert seen.skipped_bytes
+        assert seen.crashes == [panic]
+        assert [line.crash for line in seen.lines] == ["no", "fatal", "no", "no", "no"]
+        for number in range(20):
+            file.write(b"WARNING: CPU: 0 PID: 1 at kernel/a.c:%d f%d+0x1/0x2\n" % (number, number))
+        seen = view(tail)
+        assert (len(seen.crashes), seen.crashes[0]) == (8, panic)
+        assert "kernel/a.c:19 " in seen.crashes[-1]
+
+
+def test_a_log_whose_middle_is_freed_goes_on(tmp_path: Path) -> None:
+    log = tmp_path / "console.log"
+    tail = ConsoleTail(log)
+    freeing = BoundedLog(log, head=1 << 12, tail=1 << 14)
+    line = b"x" * 99 + b"\n"
+    with log.open("ab", buffering=0) as file:
+        file.write(b"Kernel panic - not syncing: first\n" + line * 500)
+        assert len(view(tail).crashes) == 1
+        file.write(line * 15_000)
+        freeing.free_middle()
+        file.write(b"last\n")
+    seen = view(tail)
+    assert log.read_bytes().count(0) > MOST_BYTES, "the 64 bytes before the next are freed"
+    assert len(seen.crashes) == 1
+    assert texts(seen)[-2:] == ["x" * 99, "last"]
+    assert seen.skipped_bytes >= MOST_BYTES // 4
+    assert view(tail) == seen
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "link", "device"])

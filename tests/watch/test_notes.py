@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +13,12 @@ import msgspec
 import pytest
 from watched_runs import finished
 
+from small_disk import small_disk
 from whylate.boards.board import notify_nobody
 from whylate.boards.local import LocalBoard
 from whylate.boards.notes import (
+    MOST_RUNS,
+    forget_run,
     noted_run,
     read_holder,
     read_name,
@@ -23,7 +28,9 @@ from whylate.boards.notes import (
 )
 from whylate.boards.ready import held
 from whylate.boards.state import BoardLock, state_directory
-from whylate.watch.boards import Watch, places_in_use, used_places
+from whylate.watch.boards import MOST_BOARDS, Watch, places_in_use, used_places
+from whylate.watch.card import board_card
+from whylate.watch.terminal import render_boards
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +51,20 @@ def test_a_use_is_noted_while_it_lasts(state: Path) -> None:
     assert [place.name for place in used_places()] == ["local"]
 
 
+def test_a_board_in_use_is_seen_beside_many_others() -> None:
+    for number in range(MOST_BOARDS + 6):
+        directory = state_directory(f"board-{number}")
+        (directory / "board.json").write_bytes(msgspec.json.encode({"board": directory.name}))
+    with held(LocalBoard(), notify_nobody):
+        assert [place.name for place in places_in_use()] == ["local"]
+        watch = Watch(used_places)
+        views = watch.poll()
+        assert [view.name for view in views][:2] == ["local", "board-0"]
+        assert (len(views), watch.left_out) == (MOST_BOARDS, 7)
+        shown = render_boards([board_card(view) for view in views], 200, 1000, watch.left_out)
+        assert "7 more boards" in shown[-1].plain
+
+
 def test_a_run_is_noted_while_it_lasts_and_remembered_after_it(state: Path, tmp_path: Path) -> None:
     with held(LocalBoard(), notify_nobody):
         with noted_run("local", tmp_path / "one"):
@@ -53,6 +74,61 @@ def test_a_run_is_noted_while_it_lasts_and_remembered_after_it(state: Path, tmp_
             pass
         assert read_uses(state)[0].recording is None
     assert read_runs(state) == [str(tmp_path / "one")]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system")
+def test_a_note_that_cannot_be_written_does_not_leave_a_wrong_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with small_disk(tmp_path / "disk", 64 << 10) as disk:
+        monkeypatch.setenv("WHYLATE_RUN", str(disk))
+        directory = state_directory("local")
+        with held(LocalBoard(), notify_nobody):
+            with noted_run("local", tmp_path / "one"):
+                assert read_uses(directory)[0].recording == str(tmp_path / "one")
+                with contextlib.suppress(OSError), (disk / "full").open("wb", 0) as file:
+                    while file.write(b"x" * 4096):
+                        pass
+            assert read_uses(directory) == [], "run 1 is not in progress any more"
+            assert [place.name for place in used_places()] == ["local"]
+            (disk / "full").unlink()
+            with noted_run("local", tmp_path / "two"):
+                assert read_uses(directory)[0].recording == str(tmp_path / "two")
+
+
+def test_notes_that_were_half_written_are_removed_once_they_are_old(state: Path) -> None:
+    directory = state_directory("local")
+    names = ["use-7.json.0a1b2c3d.partial", "runs.json.0a1b2c3d.partial", "disk.qcow2.partial"]
+    for name in names:
+        (directory / name).touch()
+    with held(LocalBoard(), notify_nobody):
+        assert all((state / name).exists() for name in names), "another process may write them"
+    for name in names:
+        os.utime(directory / name, (0, 0))
+    with held(LocalBoard(), notify_nobody):
+        assert [name for name in names if (state / name).exists()] == names[2:]
+
+
+def test_recordings_that_were_removed_are_left_out(state: Path, tmp_path: Path) -> None:
+    with held(LocalBoard(), notify_nobody):
+        for name in ("kept", "removed"):
+            with noted_run("local", tmp_path / name):
+                finished(tmp_path / name, [1000] * 100)
+        shutil.rmtree(tmp_path / "removed")
+        assert read_runs(state) == [str(tmp_path / "kept")]
+        [view] = Watch(used_places).poll()
+        assert view.last is not None
+        assert (view.last.result, view.last.recording) == ("complete", str(tmp_path / "kept"))
+        forget_run("local", tmp_path / "removed")
+        assert b"removed" not in (state / "runs.json").read_bytes()
+        # Many of them do not push out those that are there.
+        for number in range(MOST_RUNS):
+            made = tmp_path / str(number)
+            made.mkdir()
+            with noted_run("local", made):
+                (made / "manifest.json").touch()
+            shutil.rmtree(made)
+        assert read_runs(state) == [str(tmp_path / "kept")]
 
 
 def test_a_run_beside_no_noted_use_leaves_no_note(tmp_path: Path, state: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -9,12 +10,17 @@ import pytest
 from journals import samples, write_journal
 from watched_runs import append, begin, finished, progress, start
 
+from leb128 import leb128
 from whylate.files import try_lock
 from whylate.recording.finish import finish
 from whylate.recording.store.journal import NAME, Opening
+from whylate.recording.store.samples_reader import MEMORY_ROWS
 from whylate.recording.workloads.activations import DetachPlan, RecorderPlan
-from whylate.watch.model import RunView
+from whylate.watch import previous
+from whylate.watch.card import board_card
+from whylate.watch.model import BoardView, RunView
 from whylate.watch.run_so_far import RunSoFar
+from whylate.wire.messages import Samples
 
 
 @pytest.fixture
@@ -44,7 +50,6 @@ def test_a_journal_is_followed_as_it_grows(under_way: Path) -> None:
     append(under_way, samples([90_000], 1000), progress(1001))
     seen = poll(run)
     assert (seen.seen, figures(seen)["max"]) == (1001, (90_000, None))
-    run.close()
 
 
 def test_it_is_beside_the_same_time_of_the_previous_run(under_way: Path, tmp_path: Path) -> None:
@@ -57,6 +62,22 @@ def test_it_is_beside_the_same_time_of_the_previous_run(under_way: Path, tmp_pat
     assert before == pytest.approx(20_000, rel=0.01)
     assert figures(seen)["p99.9"] == (None, None)
     assert seen.before.startswith("the first 1.0 s of the run of 2026-01-01T00:00:00")
+
+
+def test_figures_that_count_overruns_are_lower_bounds(tmp_path: Path) -> None:
+    block = samples([10_000] * 499 + [2_500_000])
+    # Two overruns follow the last one, late by at least 1.5 and 0.5 ms.
+    block = Samples(0, 500, 0, block.data + leb128(499) + leb128(2))
+    sent = [start(4000), block, progress(510)]
+    now = write_journal(tmp_path / "now", begin(4000), sent, ended=False)
+    former = finished(tmp_path / "former", [20_000] * 4000)
+    seen = poll(RunSoFar(now), former)
+    assert seen.overruns == 2
+    shown = {figure.name: (figure.now_at_least, figure.before_at_least) for figure in seen.figures}
+    assert shown["p50"] == (False, False)
+    assert shown["max"] == (True, False)
+    view = BoardView("b", "on", "", [], "", "", None, seen, None, "", "")
+    assert [figure.now[0] for figure in board_card(view).figures if figure.name == "max"] == ["≥"]
 
 
 def test_the_latest_run_of_the_same_plan_is_taken(under_way: Path, tmp_path: Path) -> None:
@@ -89,6 +110,17 @@ def test_what_the_recorder_chose_by_chance_makes_no_other_plan(tmp_path: Path) -
     assert figures(poll(RunSoFar(now), str(former)))["max"] == (8_000, 9_000)
 
 
+def test_a_previous_run_that_is_long_is_not_read(
+    under_way: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert previous.MOST_ROWS <= MEMORY_ROWS, "more would go to a temporary file"
+    former = finished(tmp_path / "former", [20_000] * 4000)
+    monkeypatch.setattr(previous, "MOST_ROWS", 3999)
+    seen = poll(RunSoFar(under_way), former)
+    assert figures(seen)["max"] == (20_000, None)
+    assert re.search("the run of 2026-.* is too long to be read beside another", seen.before)
+
+
 def test_a_former_run_that_was_killed_is_not_recovered(under_way: Path, tmp_path: Path) -> None:
     killed = write_journal(tmp_path / "killed", begin(10), [start(10)], ended=False)
     seen = poll(RunSoFar(under_way), str(killed))
@@ -104,7 +136,6 @@ def test_it_takes_no_lock_and_changes_nothing(under_way: Path) -> None:
         assert try_lock(file.fileno())
     assert (under_way / NAME).read_bytes() == before
     assert [path.name for path in under_way.iterdir()] == [NAME]
-    run.close()
 
 
 def test_a_journal_that_is_damaged_or_no_journal_does_no_harm(

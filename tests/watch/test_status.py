@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from terminals import Terminal
 from watched_runs import finished
 
 from whylate.boards.board import notify_nobody
@@ -17,6 +19,7 @@ from whylate.boards.local import LocalBoard
 from whylate.boards.notes import note_image, note_power, noted_run
 from whylate.boards.ready import held
 from whylate.boards.state import BoardLock, state_directory
+from whylate.watch.boards import MOST_BOARDS
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +52,16 @@ def rows(*arguments: str) -> dict[str, dict[str, Any]]:
 def test_a_machine_without_boards_has_itself() -> None:
     [row] = rows().values()
     assert (row["name"], row["power"], row["owner"], row["last"]) == ("local", "on", None, None)
+
+
+def test_boards_that_are_left_out_are_counted() -> None:
+    for number in range(MOST_BOARDS + 6):
+        directory = state_directory(f"board-{number}")
+        (directory / "board.json").write_bytes(msgspec.json.encode({"board": directory.name}))
+    done = whylate("status", "--json")
+    shown = json.loads(done.stdout)
+    assert (len(shown["boards"]), shown["left_out"]) == (MOST_BOARDS + 1, 6)
+    assert "6 more boards that were used here are not shown" in whylate("status").stdout
 
 
 def test_who_has_a_board_and_its_last_result_are_shown(tmp_path: Path) -> None:
@@ -98,6 +111,45 @@ def test_a_bench_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) ->
     assert done.returncode == 3
     assert "is not a labgrid environment" in done.stderr
     assert "local" in done.stdout
+
+
+def test_a_table_that_is_followed_ends_with_the_problems(tmp_path: Path) -> None:
+    pytest.importorskip("labgrid")
+    (tmp_path / "bench.yaml").write_text("targets: 7\n")
+    terminal = Terminal("board", "status", "--watch", "--env", str(tmp_path / "bench.yaml"))
+    terminal.read_until("q leaves")
+    terminal.type(b"q")
+    assert terminal.status() == 3
+    assert terminal.text().rstrip().endswith("it has no targets")
+
+
+def test_a_target_with_the_name_of_another_board_is_no_other_board(tmp_path: Path) -> None:
+    pytest.importorskip("labgrid")
+    from whylate.boards.labgrid.environment import state_name
+
+    bench, other = tmp_path / "bench.yaml", tmp_path / "other.yaml"
+    target = "{resources: [{NetworkService: {address: 127.0.0.1, username: root}}]}"
+    for path in (bench, other):
+        path.write_text(f"targets:\n  pc: {target}\n  board7: {target}\n")
+    note_power(state_name(bench, "pc"), on=True)
+    assert rows("--env", str(bench))["pc"]["power"] == "on"
+    assert rows("--env", str(other))["pc"]["power"] == "unknown"
+    # The one that was used is not the one that is named.
+    used = state_directory(state_name(other, "board7"))
+    (used / "board.json").write_bytes(msgspec.json.encode({"board": "board7"}))
+    note_power(used.name, on=True)
+    for path, power in ((other, "on"), (bench, "unknown")):
+        done = whylate("watch", "--json", "board7", "--env", str(path))
+        assert json.loads(done.stdout)["boards"][0]["power"] == power
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--port", "0"], ["--web", "--json"], ["--web", "--once"]], ids=" ".join
+)
+def test_options_of_watch_that_do_not_go_together(arguments: list[str]) -> None:
+    done = whylate("watch", *arguments)
+    assert done.returncode == 2
+    assert "--web" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [[], ["board7", "--all"]])

@@ -22,6 +22,7 @@ from whylate.boards.notes import noted_run
 from whylate.boards.ready import held
 from whylate.boards.state import state_directory
 from whylate.watch.boards import Place, Watch
+from whylate.watch.web import server as web
 from whylate.watch.web.server import MOST_CONNECTIONS, WatchServer
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watch:
 
 @contextmanager
 def served(watch: Watch) -> Iterator[WatchServer]:
-    with WatchServer(watch.poll) as server:
+    with WatchServer(watch) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         try:
@@ -161,6 +162,66 @@ def test_connections_that_say_nothing_do_not_pile_up(server: WatchServer) -> Non
             break
 
 
+def test_connections_that_send_a_byte_now_and_then_are_ended(
+    server: WatchServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web, "LONGEST_S", 1.0)
+    lines = [
+        socket.create_connection(("127.0.0.1", server.server_port), 20)
+        for _ in range(MOST_CONNECTIONS)
+    ]
+    deadline = time.monotonic() + 20
+    for line in lines:
+        line.sendall(b"GET /")
+    ended: set[socket.socket] = set()
+    while len(ended) < len(lines):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+        for line in lines:
+            try:
+                line.sendall(b"x")
+            except OSError:
+                ended.add(line)
+    for line in lines:
+        line.close()
+    assert request(server, f"/{server.word}/state")[0] == 200
+
+
+def test_a_thread_that_cannot_be_started_takes_no_place(
+    server: WatchServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as no_threads:
+        no_threads.setattr(threading.Thread, "start", start)
+        for _ in range(MOST_CONNECTIONS + 1):
+            with closing(socket.create_connection(("127.0.0.1", server.server_port), 20)) as line:
+                assert line.recv(100) == b""
+    assert request(server, f"/{server.word}/state")[0] == 200
+
+
+def test_no_file_is_open_between_two_requests(
+    server: WatchServer, watch: Watch, tmp_path: Path
+) -> None:
+    log = tmp_path / "run" / "local" / "console.log"
+    with held(LocalBoard(), notify_nobody), noted_run("local", tmp_path / "now"):
+        sent = [start(4000), samples([10_000] * 500), progress(500)]
+        journal = write_journal(tmp_path / "now", begin(4000), sent, ended=False) / "journal"
+        [view] = watch.poll()
+        assert view.run is not None
+        assert view.console is not None
+        opened = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.exists()]
+        assert str(log) not in opened
+        assert str(journal) not in opened
+        # What was read stays known.
+        journal.unlink()
+        [view] = watch.poll()
+        assert view.run is not None
+        assert view.run.seen == 500
+    assert request(server, f"/{server.word}/state")[0] == 200
+
+
 def test_the_state_is_bounded_whatever_a_board_prints(server: WatchServer, tmp_path: Path) -> None:
     log = tmp_path / "run" / "local" / "console.log"
     log.write_bytes(("\u202e" * 3000 + "\n").encode() * 3000)
@@ -172,17 +233,18 @@ def test_the_state_is_bounded_whatever_a_board_prints(server: WatchServer, tmp_p
 
 def test_a_port_that_is_taken_is_refused_with_what_to_do(server: WatchServer, watch: Watch) -> None:
     with pytest.raises(BoardError, match=r"cannot be used .*--port"):
-        WatchServer(watch.poll, server.server_port)
+        WatchServer(watch, server.server_port)
 
 
 def test_boards_that_cannot_be_read_are_an_error_on_the_page() -> None:
-    def poll() -> list[object]:
+    def places() -> list[Place]:
         raise BoardError("/run cannot be read: no such <b>file</b>")
 
-    with WatchServer(poll) as server:  # type: ignore[arg-type]
+    with WatchServer(Watch(places)) as server:
         assert json.loads(server.state()) == {
             "boards": [],
             "error": "/run cannot be read: no such <b>file</b>",
+            "left_out": 0,
         }
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from whylate.boards.board import Board, BoardError, Notify
-from whylate.boards.notes import note_image
+from whylate.boards.notes import forget_image, note_image
 
 #: How long a card reader may take to find the card after the mux is switched to the host.
 CARD_S = 30.0
@@ -77,6 +77,7 @@ def flash(board: Board, card: CardMux, image: Path, notify: Notify) -> None:
     power.off()
     try:
         device = _card(card, content, notify)
+        forget_image(board)
         with _claimed(device) as fd:
             _write(fd, device, content, notify)
         _settle()

@@ -1,8 +1,8 @@
 """What whylate notes of a board beside its lock, for whoever watches it.
 
 The process that has a board writes these files in the board's directory of state, and others only
-read them: nobody needs to ask the board, or the process. A note that cannot be written is left out:
-the disk may be full of what the board printed.
+read them: nobody needs to ask the board, or the process. A note that cannot be written is left out,
+and a former one that is wrong by then is removed: the disk may be full of what the board printed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import os
 import pwd
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ _RUNS = "runs.json"
 _BOARD = "board.json"
 _POWER = "power.json"
 _IMAGE = "image.json"
+#: What a process that was killed while it wrote a note has left, and how old it is then.
+_PARTIALS = re.compile(r"(?:use-\d{1,10}|runs|board|power|image)\.json\.[0-9a-f]+\.partial")
+_STALE_S = 60.0
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -160,6 +164,14 @@ def noted_run(board: str, recording: Path) -> Iterator[None]:
         _write(path, use)
 
 
+def forget_run(board: str, recording: Path) -> None:
+    """Remove a recording that was removed from the notes of a board that this process uses."""
+    directory, _ = _ours.get(board, (None, None))
+    if directory is not None:
+        gone = str(recording.absolute())
+        _write(directory / _RUNS, Runs([run for run in read_runs(directory) if run != gone]))
+
+
 def note_power(state_name: str, *, on: bool) -> None:
     """Note that a board's supply was switched."""
     with contextlib.suppress(BoardError):
@@ -170,6 +182,12 @@ def note_image(board: Board, image: Path) -> None:
     """Note that an image was written to a board's card."""
     with contextlib.suppress(BoardError):
         _write(state_of(board) / _IMAGE, Flashed(image.name, now_text()))
+
+
+def forget_image(board: Board) -> None:
+    """Remove the note of a card's image: from now on the card holds what nobody knows."""
+    with contextlib.suppress(BoardError, OSError):
+        (state_of(board) / _IMAGE).unlink(missing_ok=True)
 
 
 def read_name(directory: Path) -> str | None:
@@ -190,9 +208,16 @@ def read_uses(directory: Path) -> list[Use]:
 
 
 def read_runs(directory: Path) -> list[str]:
-    """Return the directories of a board's latest recordings, the latest last."""
+    """Return the directories of a board's latest recordings that are there, the latest last."""
     runs = _read(directory / _RUNS, Runs)
-    return runs.recordings if runs is not None else []
+    return [run for run in runs.recordings if _is_there(run)] if runs is not None else []
+
+
+def _is_there(recording: str) -> bool:
+    try:
+        return Path(recording).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def read_power(directory: Path) -> Switched | None:
@@ -235,11 +260,20 @@ def _began(pid: int) -> int | None:
 
 
 def _remove_stale(directory: Path) -> None:
-    """Remove the notes of processes that were killed."""
+    """Remove the notes of processes that were killed, and those that were half written."""
     with contextlib.suppress(OSError):
         for path in directory.iterdir():
-            if (match := _USES.fullmatch(path.name)) is not None and _began(int(match[1])) is None:
+            if (match := _USES.fullmatch(path.name)) is not None:
+                stale = _began(int(match[1])) is None
+            else:
+                stale = _PARTIALS.fullmatch(path.name) is not None and _is_old(path)
+            if stale:
                 path.unlink(missing_ok=True)
+
+
+def _is_old(path: Path) -> bool:
+    """Whether nobody writes a file any more; raises OSError."""
+    return abs(time.time() - path.lstat().st_mtime) > _STALE_S
 
 
 T = TypeVar("T")
@@ -253,6 +287,11 @@ def _read(path: Path, kind: type[T]) -> T | None:
 
 
 def _write(path: Path, note: msgspec.Struct) -> None:
-    # A name that is no Unicode has no note, either.
-    with contextlib.suppress(OSError, UnicodeEncodeError):
+    """Write a note; where that fails, remove the former one if it is wrong by now."""
+    try:
         write_whole(path, msgspec.json.encode(note))
+    except (OSError, UnicodeEncodeError):
+        # A name that is no Unicode has no note, either.
+        if not isinstance(note, Named | Runs):
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)

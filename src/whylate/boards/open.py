@@ -68,8 +68,20 @@ def all_boards(options: BoardOptions | None = None) -> list[str]:
     if _has_bench(environment):
         from whylate.boards.labgrid.open import bench_names
 
-        boards += [name for name in bench_names(environment) if name not in boards]
+        boards += [name for name in bench_names(environment) if name not in names()]
     return boards
+
+
+def hidden_boards(options: BoardOptions) -> list[str]:
+    """Return the names of labgrid's targets or places that are names of virtual boards.
+
+    Such a name means the virtual board. Raises BoardError.
+    """
+    if not _has_bench(options.environment):
+        return []
+    from whylate.boards.labgrid.open import bench_names
+
+    return [name for name in bench_names(options.environment) if name in names()]
 
 
 def _has_bench(environment: Path | None) -> bool:

@@ -137,8 +137,9 @@ class Tally:
     now_ns: int | None = None
     #: Bytes of blocks that shipped something new, and of windows.
     bytes: int = 0
-    #: Called with the latencies of each new block, int64 ns, overruns at their lower bound.
-    on_latencies: Callable[[NDArray[np.int64]], None] | None = None
+    #: Called with the latencies of each new block, int64 ns, and which are the lower bounds of
+    #: overruns, bool.
+    on_latencies: Callable[[NDArray[np.int64], NDArray[np.bool_]], None] | None = None
     _next: dict[int, int] = field(default_factory=dict)
     _started: dict[int, CpuStarted] = field(default_factory=dict)
     _units: dict[int, str] = field(default_factory=dict)
@@ -207,7 +208,7 @@ class Tally:
         if until is not None:
             self.above += int((rows.latency_ns > until.limit_ns).sum())
         if self.on_latencies is not None:
-            self.on_latencies(rows.latency_ns)
+            self.on_latencies(rows.latency_ns, rows.overrun)
         highest = int(rows.latency_ns.max())
         if self.max_ns is None or highest > self.max_ns:
             self.max_ns, self.max_cpu = highest, block.cpu

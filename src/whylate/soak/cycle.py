@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from whylate.boards.board import Board, BoardError, Console, Notify, Power, StartedProbe
+from whylate.boards.notes import forget_run
 from whylate.probe.client import ProbeError, ProbeRefusedError
 from whylate.recording.console.crashes import Crash, find_crashes
 from whylate.recording.manifest import Manifest
@@ -148,6 +149,7 @@ class CycleRunner:
                 self._tail.close()
         if self._plan.keep == "failures" and outcome == "ok":
             shutil.rmtree(self._place / RECORDING, ignore_errors=True)
+            forget_run(self._board.name, self._place / RECORDING)
         return Cycle(
             cycle=number,
             session=session,

@@ -43,11 +43,14 @@ class Place:
 
 
 def used_places() -> list[Place]:
-    """Return the boards that whylate has used on this machine; raises BoardError."""
+    """Return the boards that whylate has used on this machine; raises BoardError.
+
+    Those in use first: of many boards, whoever shows some shows those.
+    """
     places = [
         Place(name, path) for path in state_directories() if (name := read_name(path)) is not None
     ]
-    return sorted(places, key=lambda place: place.name)[:MOST_BOARDS]
+    return sorted(places, key=lambda place: (not read_uses(place.directory), place.name))
 
 
 def places_in_use() -> list[Place]:
@@ -58,31 +61,28 @@ def places_in_use() -> list[Place]:
 class Watch:
     """Watches boards. Reads files alone: no board, console or process notices.
 
-    places: returns the boards to be shown now. consoles: whether their consoles and the runs in
-    progress are read too.
+    places: returns the boards to be shown now, of which the first MOST_BOARDS are. consoles:
+    whether their consoles and the runs in progress are read too; without them all are shown.
     """
 
     def __init__(self, places: Callable[[], Sequence[Place]], *, consoles: bool = True) -> None:
         self._places = places
         self._consoles = consoles
+        #: Boards that the last poll() left out, because there are too many.
+        self.left_out = 0
         self._watched: dict[Path, _Watched] = {}
 
     def poll(self) -> list[BoardView]:
         """Return what is seen now; raises BoardError where the directories cannot be read."""
         places = self._places()
+        shown = places[:MOST_BOARDS] if self._consoles else places
+        self.left_out = len(places) - len(shown)
         watched: dict[Path, _Watched] = {}
-        for place in places:
+        for place in shown:
             known = self._watched.pop(place.directory, None)
             watched[place.directory] = known or _Watched(place, consoles=self._consoles)
-        self.close()
         self._watched = watched
         return [board.poll() for board in watched.values()]
-
-    def close(self) -> None:
-        """Close what is open."""
-        for board in self._watched.values():
-            board.close()
-        self._watched = {}
 
 
 class _Watched:
@@ -94,18 +94,6 @@ class _Watched:
         self._tail: tuple[Path, ConsoleTail] | None = None
         self._run: RunSoFar | None = None
         self._last: tuple[str, Manifest | None] | None = None
-
-    def close(self) -> None:
-        """Close the files that are followed."""
-        self._close_run()
-        if self._tail is not None:
-            self._tail[1].close()
-            self._tail = None
-
-    def _close_run(self) -> None:
-        if self._run is not None:
-            self._run.close()
-            self._run = None
 
     def poll(self) -> BoardView:
         """Return what is seen now."""
@@ -137,19 +125,16 @@ class _Watched:
 
     def _poll_run(self, uses: Sequence[Use], recordings: list[str]) -> RunView | None:
         recording = next((Path(use.recording) for use in uses if use.recording is not None), None)
-        if self._run is not None and self._run.recording != recording:
-            self._close_run()
         if recording is None:
+            self._run = None
             return None
-        if self._run is None:
+        if self._run is None or self._run.recording != recording:
             self._run = RunSoFar(recording)
         return self._run.poll(recordings)
 
     def _poll_console(self, uses: Sequence[Use]) -> ConsoleView | None:
         path = _console(self._place.directory, uses)
         if self._tail is None or self._tail[0] != path:
-            if self._tail is not None:
-                self._tail[1].close()
             self._tail = path, ConsoleTail(path)
         return self._tail[1].poll()
 
@@ -191,9 +176,11 @@ def _uses(directory: Path, board: str, uses: Sequence[Use]) -> list[UseView]:
 
 def _power(place: Place) -> tuple[PowerState, str]:
     """Return whether a board is on, and how that is known; its supply is not asked."""
-    if place.name == "local":
+    # A target of a bench may have any name; its directory has another one.
+    own = place.directory.name == place.name
+    if own and place.name == "local":
         return "on", "this machine"
-    if place.name in names():
+    if own and place.name in names():
         return ("on" if Machine(place.directory).pid is not None else "off"), ""
     switched = read_power(place.directory)
     if switched is None:

@@ -70,7 +70,11 @@ def board_card(view: BoardView) -> Card:
         power=view.power,
         rows=rows,
         figures=[
-            Figure(figure.name, _ns_text(figure.now_ns), _ns_text(figure.before_ns))
+            Figure(
+                figure.name,
+                _ns_text(figure.now_ns, at_least=figure.now_at_least),
+                _ns_text(figure.before_ns, at_least=figure.before_at_least),
+            )
             for figure in figures
         ],
         before=run.before if run is not None else "",
@@ -112,5 +116,5 @@ def _run_text(run: RunView) -> str:
     return f"{run.workload}{loads}: {done}{unread} ({run.recording})"
 
 
-def _ns_text(ns: int | None) -> str:
-    return "–" if ns is None else format_ns(ns)
+def _ns_text(ns: int | None, *, at_least: bool) -> str:
+    return "–" if ns is None else ("≥ " if at_least else "") + format_ns(ns)

@@ -10,20 +10,23 @@ from typing import Literal
 import msgspec
 
 PowerState = Literal["on", "off", "unknown"]
+#: Whether a line begins the report of a crash, or of one that is fatal.
+CrashMark = Literal["no", "crash", "fatal"]
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line of a console. crash: it begins the report of a crash, or one that is fatal."""
+    """A line of a console. crash: whether it begins the report of one."""
 
     text: str
-    crash: Literal["no", "crash", "fatal"] = "no"
+    crash: CrashMark = "no"
 
 
 class ConsoleView(msgspec.Struct, frozen=True):
     """The end of a board's console.
 
     skipped_bytes: printed faster than it is read here, or before the watch began: neither shown nor
-    searched for crashes. crashes: the headlines of the latest ones in what was read.
+    searched for crashes. crashes: the headlines of the latest ones in what was read, of fatal ones
+    rather than others.
     """
 
     lines: list[Line]
@@ -34,12 +37,15 @@ class ConsoleView(msgspec.Struct, frozen=True):
 class Quantile(msgspec.Struct, frozen=True):
     """A figure of the run so far beside that of the previous run; ns. None: not known.
 
-    Percentiles are known to 1 %, the maximum exactly.
+    Percentiles are known to 1 %, the maximum exactly. at_least: an overrun is among what the figure
+    counts, so that it is a lower bound.
     """
 
     name: str
     now_ns: int | None
     before_ns: int | None
+    now_at_least: bool = False
+    before_at_least: bool = False
 
 
 class RunView(msgspec.Struct, frozen=True):

@@ -13,12 +13,13 @@ from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording, read_manifest
+from whylate.recording.store.samples_reader import MEMORY_ROWS
 from whylate.watch.distribution import Distribution
 
 #: Runs that are looked at.
 _MOST_RUNS = 20
-#: A longer run is not read beside a measurement.
-MOST_ROWS = 20_000_000
+#: A longer run is not read beside a measurement: it would take seconds, and a temporary file.
+MOST_ROWS = MEMORY_ROWS
 #: The parts of a run whose distributions are kept: it is compared up to the same time.
 _SLICES = 120
 
@@ -82,14 +83,15 @@ def _read(directory: Path, manifest: Manifest) -> Previous | str:
         return "benchmarks are compared once they are complete"
     rows = sum(cpu.seen + cpu.overrun for cpu in manifest.cpus)
     if not 0 < rows <= MOST_ROWS:
-        return f"the run of {created} has {'too many' if rows else 'no'} activations"
+        why = "is too long to be read beside another" if rows else "has no activations"
+        return f"the run of {created} {why}"
     try:
         series = Recording(directory, manifest).series
         if not manifest.plan.is_scheduled:
             whole = Distribution()
             for cpu in series:
-                for latency_ns, _ in cpu.chunks():
-                    whole.add(latency_ns)
+                for latency_ns, overrun in cpu.chunks():
+                    whole.add(latency_ns, overrun)
             return Previous(created, [whole], None)
         interval_ns = manifest.plan.activations.interval_ns
         most = max(cpu.size for cpu in series)
@@ -98,8 +100,8 @@ def _read(directory: Path, manifest: Manifest) -> Previous | str:
         for cpu in series:
             for number, part in enumerate(slices):
                 end = min((number + 1) * step, cpu.size)
-                for latency_ns, _ in cpu.chunks(min(number * step, end), end):
-                    part.add(latency_ns)
+                for latency_ns, overrun in cpu.chunks(min(number * step, end), end):
+                    part.add(latency_ns, overrun)
     except (RecordingError, LackingError, OSError, ValueError):
         return f"the run of {created} cannot be read"
     return Previous(created, slices, step * interval_ns / 1e9)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import stat
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +16,7 @@ from whylate.recording.workloads import ROWS
 from whylate.run.progress import Tally
 from whylate.text import plain
 from whylate.watch.distribution import Distribution
+from whylate.watch.followed import opened_regular
 from whylate.watch.model import Quantile, RunView
 from whylate.watch.previous import Previous, find_previous
 from whylate.wire.codec import WireError
@@ -49,19 +50,12 @@ class RunSoFar:
 
     def __init__(self, recording: Path) -> None:
         self.recording = recording
-        self._fd = -1
         self._decoder = FrameBatchDecoder(MAX_RECORD, _WANTED)
         self._read = 0
         self._opening: Opening | None = None
         self._tally: Tally | None = None
         self._latencies = Distribution()
         self._previous: Previous | str | None = None
-
-    def close(self) -> None:
-        """Close the journal."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
 
     @property
     def facts(self) -> list[Fact]:
@@ -73,42 +67,28 @@ class RunSoFar:
 
         recordings: former ones of the board, the latest last.
         """
-        if self._fd < 0 and not self._open():
-            return None
-        unread = self._follow()
+        unread = 0.0
+        # A journal that was removed must not keep its place on the disk: it is not kept open.
+        with contextlib.suppress(OSError), opened_regular(self.recording / NAME) as fd:
+            unread = self._follow(fd)
         if self._opening is None or self._tally is None:
             return None
         if self._previous is None:
             self._previous = find_previous(self._opening.plan, recordings, str(self.recording))
         return self._view(self._opening, self._tally, unread)
 
-    def _open(self) -> bool:
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        try:
-            fd = os.open(self.recording / NAME, flags)
-        except OSError:
-            return False
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            os.close(fd)
-            return False
-        self._fd = fd
-        return True
-
-    def _follow(self) -> float:
+    def _follow(self, fd: int) -> float:
         """Read for MOST_S at most; return the part of the journal that is left, 0 to 1."""
         deadline = time.monotonic() + MOST_S
-        try:
-            while data := os.pread(self._fd, _PIECE, self._read):
-                self._read += len(data)
-                batch = self._decoder.feed(data)
-                for index in range(len(batch)):
-                    frame = batch.frame(index)
-                    self._add(frame.kind, frame.payload)
-                if time.monotonic() > deadline:
-                    break
-            size = os.fstat(self._fd).st_size
-        except OSError:
-            return 0.0
+        while data := os.pread(fd, _PIECE, self._read):
+            self._read += len(data)
+            batch = self._decoder.feed(data)
+            for index in range(len(batch)):
+                frame = batch.frame(index)
+                self._add(frame.kind, frame.payload)
+            if time.monotonic() > deadline:
+                break
+        size = os.fstat(fd).st_size
         return max(0.0, 1 - self._read / size) if size else 0.0
 
     def _add(self, kind: int, payload: bytes) -> None:
@@ -150,8 +130,15 @@ class RunSoFar:
         elif self._previous is not None:
             before = self._previous
         now = self._latencies
-        figures = [
-            Quantile(name, now.percentile(share), former.percentile(share))
+        pairs = {
+            name: (now.percentile(share), former.percentile(share))
             for name, share in _PERCENTILES.items()
+        }
+        pairs["max"] = (now.max_ns, former.max_ns)
+        figures = [
+            Quantile(
+                name, now_ns, before_ns, now.is_at_least(now_ns), former.is_at_least(before_ns)
+            )
+            for name, (now_ns, before_ns) in pairs.items()
         ]
-        return [*figures, Quantile("max", now.max_ns, former.max_ns)], plain(before, 200)
+        return figures, plain(before, 200)

@@ -17,15 +17,18 @@ _LABEL = 12
 _FIGURE = 11
 
 
-def render_boards(cards: Sequence[Card], width: int, height: int) -> list[Text]:
-    """Return at most `height` lines of at most `width` cells."""
+def render_boards(cards: Sequence[Card], width: int, height: int, left_out: int = 0) -> list[Text]:
+    """Return at most `height` lines of at most `width` cells.
+
+    left_out: boards that have no card, because there are too many.
+    """
     shown = max(1, min(len(cards), (height - 1) // LEAST_LINES))
     lines: list[Text] = []
     for number, card in enumerate(cards[:shown]):
         # What a board does not need, the next ones have.
         room = (height - 1 - len(lines)) // (shown - number)
         lines += _render_board(card, room)
-    more = len(cards) - shown
+    more = len(cards) - shown + left_out
     hidden = f"   {more} more boards: name those to watch, or make the terminal higher"
     lines.append(Text(f"q leaves{hidden if more else ''}", "dim"))
     for line in lines:

@@ -132,6 +132,14 @@ class LabgridBoard:
         return self._source.state_name
 
     @property
+    def ssh_address(self) -> tuple[str, int] | None:
+        """The host and the port of its SSH server, where its target has a NetworkService.
+
+        It is known while the board is held.
+        """
+        return self._address
+
+    @property
     def over_console(self) -> bool:
         """Whether commands and files go over its serial console, which is slow."""
         return self._ssh is None

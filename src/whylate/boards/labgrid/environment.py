@@ -63,7 +63,7 @@ def list_targets(environment: Path | None = None) -> list[Listed]:
     return [
         Listed(
             name=clean(name, 80),
-            owner=(owner := target_lock(path, name).owner()),
+            owner=(owner := target_lock(path, name).seen_owner()),
             state="free" if owner is None else "taken",
             parts=_parts(_classes(target, "drivers"), _classes(target, "resources")),
         )

@@ -13,7 +13,7 @@ from whylate.boards.qemu.board import QemuBoard
 from whylate.boards.state import state_directory
 from whylate.lab.description import names, virtual_board
 from whylate.lab.image import is_fetched
-from whylate.watch.boards import Place, used_places
+from whylate.watch.boards import MOST_BOARDS, Place, used_places
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,14 @@ class Known:
 
 @dataclass(frozen=True)
 class KnownBoards:
-    """Boards by their names, and why some could not be listed."""
+    """Boards by their names, and why some could not be listed.
+
+    left_out: boards that were used here and are not among them, because there are too many.
+    """
 
     boards: list[Known]
     problems: list[str]
+    left_out: int = 0
 
 
 def known_boards(environment: Path | None) -> KnownBoards:
@@ -43,8 +47,9 @@ def known_boards(environment: Path | None) -> KnownBoards:
         except BoardError as error:
             problems.append(str(error))
     there = {board.place.directory for board in known}
-    known += [Known(place) for place in used_places() if place.directory not in there]
-    return KnownBoards(known, problems)
+    used = [Known(place) for place in used_places() if place.directory not in there]
+    known += used[:MOST_BOARDS]
+    return KnownBoards(known, problems, max(0, len(used) - MOST_BOARDS))
 
 
 def _place(name: str, state_name: str | None = None) -> Place:

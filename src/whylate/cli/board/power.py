@@ -10,8 +10,9 @@ from contextlib import contextmanager
 import click
 
 from whylate.boards.board import Board, BoardError, Notify, Power
-from whylate.boards.open import BoardOptions, all_boards, open_board
+from whylate.boards.open import BoardOptions, all_boards, hidden_boards, open_board
 from whylate.boards.ready import held
+from whylate.boards.ssh_uses import refuse_used
 from whylate.cli.board_options import board_options
 from whylate.cli.live import LiveView
 from whylate.cli.messages import print_message
@@ -55,16 +56,25 @@ def off(boards: tuple[str, ...], every: bool, options: BoardOptions) -> None:
     """
     if bool(boards) == every:
         raise click.UsageError("name the boards, or use --all")
+    hidden = hidden_boards(options) if every else []
     if every:
         boards = tuple(all_boards(options))
 
     def switch(board: Board, power: Power, notify: Notify) -> str:
+        refuse_used(board)
         was_off = power.is_on() is False
         notify(f"switching {board.name} off")
         power.off()
         return "was off" if was_off else "off"
 
+    for name in hidden:
+        print_message(
+            f"{plain(name, 80)}: the one of the bench is not switched, since this is the name of a "
+            "virtual board: give it another name"
+        )
     _switch_each(boards, options, switch, rest_s=OFF_REST_S)
+    if hidden:
+        sys.exit(3)
 
 
 @click.command(name="cycle")
@@ -77,6 +87,7 @@ def cycle(boards: tuple[str, ...], off_ns: int, no_wait: bool, options: BoardOpt
     """Switch BOARDs off and on again, and wait until they take commands. They stay on."""
 
     def switch(board: Board, power: Power, notify: Notify) -> str:
+        refuse_used(board)
         notify(f"switching {board.name} off")
         power.off()
         time.sleep(off_ns / 1e9)

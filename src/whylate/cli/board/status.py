@@ -6,7 +6,6 @@ import contextlib
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 import click
@@ -45,39 +44,46 @@ def status(follow: bool, environment: Path | None, as_json: bool) -> None:
     switched it to last, and the image what whylate wrote to its card.
     """
     known = known_boards(environment)
-    with closing(Watch(lambda: [board.place for board in known.boards], consoles=False)) as seen:
-        if as_json:
-            print_json({"boards": _with_bench(known.boards, seen.poll())})
-        elif follow and sys.stdin.isatty() and sys.stdout.isatty():
-            with contextlib.suppress(KeyboardInterrupt):
-                _follow(environment)
-            return
-        else:
-            plain_console().print(_table(_with_bench(known.boards, seen.poll())))
+    seen = Watch(lambda: [board.place for board in known.boards], consoles=False)
+    if as_json:
+        rows = _with_bench(known.boards, seen.poll())
+        print_json({"boards": rows, "left_out": known.left_out})
+    elif follow and sys.stdin.isatty() and sys.stdout.isatty():
+        known = _follow(environment, known)
+    else:
+        plain_console().print(_table(_with_bench(known.boards, seen.poll())))
+        if known.left_out:
+            plain_console().print(_left_out(known))
     for problem in known.problems:
         print_message(problem)
     if known.problems:
         sys.exit(3)
 
 
-def _follow(environment: Path | None) -> None:
-    """Show the table until q is typed."""
-    known = KnownBoards([], [])
-    listed_at: float | None = None
+def _follow(environment: Path | None, known: KnownBoards) -> KnownBoards:
+    """Show the table until q is typed; return the boards that were known last."""
+    listed_at = time.monotonic()
+    seen = Watch(lambda: [board.place for board in known.boards], consoles=False)
     with (
-        closing(Watch(lambda: [board.place for board in known.boards], consoles=False)) as seen,
+        contextlib.suppress(KeyboardInterrupt),
         typed_keys() as typed,
         Live(console=plain_console(), screen=True, auto_refresh=False) as live,
     ):
         while True:
-            if listed_at is None or time.monotonic() - listed_at > LIST_S:
+            if time.monotonic() - listed_at > LIST_S:
                 known = known_boards(environment)
                 listed_at = time.monotonic()
             table = _table(_with_bench(known.boards, seen.poll()))
             problems = [Text(plain(problem), "red") for problem in known.problems]
-            live.update(Group(table, *problems, Text("q leaves", "dim")), refresh=True)
+            below = f"{_left_out(known)}. q leaves" if known.left_out else "q leaves"
+            live.update(Group(table, *problems, Text(below, "dim")), refresh=True)
             if typed(REFRESH_S):
-                return
+                break
+    return known
+
+
+def _left_out(known: KnownBoards) -> str:
+    return f"{known.left_out} more boards that were used here are not shown"
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -6,7 +6,6 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from pathlib import Path
 
 import click
@@ -35,7 +34,7 @@ _LINES = 60
 @click.command(name="watch", cls=GroupedCommand)
 @click.argument("boards", nargs=-1, metavar="[BOARD]...")
 @click.option("--web", is_flag=True, help="Show them on a page for a browser on this machine.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0,
+@click.option("--port", type=click.IntRange(0, 65535), default=None,
               help="The page's port.  [default: any]")  # fmt: skip
 @click.option("--once", is_flag=True, help="Print what is seen now, and leave.")
 @environment_option
@@ -43,7 +42,7 @@ _LINES = 60
 def watch(
     boards: tuple[str, ...],
     web: bool,
-    port: int,
+    port: int | None,
     once: bool,
     environment: Path | None,
     as_json: bool,
@@ -54,20 +53,24 @@ def watch(
     progress beside the previous run of its plan. Only files of this user on this machine are read:
     no board, console or process notices, and q or Ctrl-C ends nothing else.
     """
+    if port is not None and not web:
+        raise click.UsageError("--port is of the page: it goes with --web")
+    if web and (once or as_json):
+        raise click.UsageError("--web shows the boards until Ctrl-C: no --once or --json beside it")
     places = _chosen(boards, environment)
-    with closing(Watch(places)) as seen:
-        if as_json:
-            print_json({"boards": seen.poll()})
-        elif web:
-            from whylate.watch.web.server import serve
+    seen = Watch(places)
+    if as_json:
+        print_json({"boards": seen.poll(), "left_out": seen.left_out})
+    elif web:
+        from whylate.watch.web.server import serve
 
-            with contextlib.suppress(KeyboardInterrupt):
-                serve(seen.poll, port, lambda url: print_message(f"{url} (Ctrl-C leaves)"))
-        elif once or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            _print(seen)
-        else:
-            with contextlib.suppress(KeyboardInterrupt):
-                _show(seen)
+        with contextlib.suppress(KeyboardInterrupt):
+            serve(seen, port or 0, lambda url: print_message(f"{url} (Ctrl-C leaves)"))
+    elif once or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        _print(seen)
+    else:
+        with contextlib.suppress(KeyboardInterrupt):
+            _show(seen)
 
 
 def _chosen(boards: Sequence[str], environment: Path | None) -> Callable[[], Sequence[Place]]:
@@ -81,7 +84,8 @@ def _chosen(boards: Sequence[str], environment: Path | None) -> Callable[[], Seq
 def _place(name: str, environment: Path | None) -> Place:
     """Return a board that was used here, or that can be opened; nothing is opened."""
     used = [place for place in used_places() if place.name == name]
-    if len(used) == 1:
+    # Two environment files may have targets of one name.
+    if len(used) == 1 and environment is None:
         return used[0]
     return Place(name, state_of(open_board(name, BoardOptions(environment=environment))))
 
@@ -94,6 +98,8 @@ def _print(watch: Watch) -> None:
         return
     for line in render_boards(cards, 1000, max(_LINES, len(cards) * 20))[:-1]:
         console.print(line, soft_wrap=True)
+    if watch.left_out:
+        console.print(f"{watch.left_out} more boards in use are not shown: name those to watch")
 
 
 def _show(watch: Watch) -> None:
@@ -111,7 +117,7 @@ def _show(watch: Watch) -> None:
                 live.stop()
                 raise error from None
             width, height = console.size
-            lines = render_boards(cards, width, height)
+            lines = render_boards(cards, width, height, watch.left_out)
             if not cards:
                 lines[0].plain = "no board is in use: waiting. q leaves"
             live.update(Group(*lines), refresh=True)

@@ -9,6 +9,7 @@ Content-Security-Policy allows this server's own script and style alone.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import secrets
 import socket
@@ -18,6 +19,7 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -33,6 +35,8 @@ FRESH_S = 0.5
 #: Connections at the same time, and how long one may be idle or take to send its request.
 MOST_CONNECTIONS = 16
 IDLE_S = 10.0
+#: How long a connection may last, however slowly its bytes come.
+LONGEST_S = 15.0
 #: Lines of a console on the page.
 MOST_LINES = 80
 _ASSETS = Path(__file__).with_name("assets")
@@ -57,24 +61,40 @@ _HEADERS = {
 
 
 class State(msgspec.Struct, frozen=True):
-    """What the page fetches. error: why the boards cannot be read; "" where they can."""
+    """What the page fetches. error: why the boards cannot be read; "" where they can.
+
+    left_out: boards that are not shown, because there are too many.
+    """
 
     boards: list[Card]
     error: str = ""
+    left_out: int = 0
+
+
+class Watched(Protocol):
+    """What the page shows."""
+
+    #: Boards that the last poll() left out.
+    left_out: int
+
+    def poll(self) -> Sequence[BoardView]:
+        """Return what is seen of the boards now; may raise BoardError."""
 
 
 class WatchServer(ThreadingHTTPServer):
-    """Serves the page. poll: returns what is seen of the boards now; it may raise BoardError."""
+    """Serves the page."""
 
     daemon_threads = True
     request_queue_size = 8
 
-    def __init__(self, poll: Callable[[], Sequence[BoardView]], port: int = 0) -> None:
-        self._poll = poll
+    def __init__(self, watched: Watched, port: int = 0) -> None:
+        self._watched = watched
         self._polling = threading.Lock()
         self._state = b""
         self._read_at: float | None = None
         self._connections = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        #: When each open connection is ended.
+        self._ends: dict[socket.socket, float] = {}
         self.word = secrets.token_urlsafe(16)
         try:
             super().__init__((ADDRESS, port), _Handler)
@@ -105,11 +125,12 @@ class WatchServer(ThreadingHTTPServer):
 
     def _look(self) -> State:
         try:
-            cards = [board_card(view) for view in self._poll()]
+            cards = [board_card(view) for view in self._watched.poll()]
         except BoardError as error:
             return State([], plain(str(error)))
         return State(
-            [msgspec.structs.replace(card, lines=card.lines[-MOST_LINES:]) for card in cards]
+            [msgspec.structs.replace(card, lines=card.lines[-MOST_LINES:]) for card in cards],
+            left_out=self._watched.left_out,
         )
 
     def process_request(self, request: object, client_address: object) -> None:
@@ -118,14 +139,34 @@ class WatchServer(ThreadingHTTPServer):
         if not self._connections.acquire(blocking=False):
             self.shutdown_request(request)
             return
-        super().process_request(request, client_address)
+        self._ends[request] = time.monotonic() + LONGEST_S
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            # There is no thread that would do it.
+            self._over(request)
+            raise
 
     def process_request_thread(self, request: object, client_address: object) -> None:
         """Handle a connection."""
         try:
             super().process_request_thread(request, client_address)  # type: ignore[arg-type]
         finally:
-            self._connections.release()
+            self._over(request)
+
+    def _over(self, request: object) -> None:
+        assert isinstance(request, socket.socket)  # noqa: S101
+        self._ends.pop(request, None)
+        self._connections.release()
+
+    def service_actions(self) -> None:
+        """End connections that last too long; called several times a second."""
+        now = time.monotonic()
+        for request, end in list(self._ends.items()):
+            if now > end:
+                # Its thread then reads the end, and closes it.
+                with contextlib.suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore a connection that broke."""
@@ -202,10 +243,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing: requests come every second."""
 
 
-def serve(
-    poll: Callable[[], Sequence[BoardView]], port: int, started: Callable[[str], None]
-) -> None:
+def serve(watched: Watched, port: int, started: Callable[[str], None]) -> None:
     """Serve the page until Ctrl-C; started: called with its address. Raises BoardError."""
-    with WatchServer(poll, port) as server:
+    with WatchServer(watched, port) as server:
         started(server.url)
         server.serve_forever(poll_interval=0.2)

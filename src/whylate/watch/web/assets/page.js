@@ -60,6 +60,7 @@ function article(card) {
 function show(state) {
   const made = state.boards.map(article);
   if (!made.length) made.push(element("p", state.error || "no board is in use"));
+  if (state.left_out) made.push(element("p", `${state.left_out} more boards are not shown`));
   // A reader who has scrolled up stays there; the others see the last line.
   const kept = [...boards.querySelectorAll("pre")].map((pre) =>
     pre.scrollHeight - pre.scrollTop - pre.clientHeight > 30 ? pre.scrollTop : null);
