@@ -15,9 +15,9 @@ import msgspec
 from whylate.predict.forecast import LEVEL, Forecast
 from whylate.predict.removal import AXIS, SERIES, measured_quantiles
 from whylate.predict.store import NAME, read_forecasts
-from whylate.predict.workloads import read_sweeps
+from whylate.predict.workloads import read_measured
 from whylate.predict.workloads.wakeup import condition_of
-from whylate.recording.errors import LackingError, RecordingError
+from whylate.recording.errors import RecordingError
 from whylate.recording.finish import MANIFEST
 from whylate.recording.reader import Recording, open_recording
 from whylate.stats.limits import binomial_limits
@@ -206,13 +206,9 @@ def _measured(recording: Recording) -> dict[tuple[object, ...], tuple[float, boo
             (board, SERIES, quantity, AXIS, at, condition): measured
             for quantity, measured in measured_quantiles(recording).items()
         }
-    try:
-        sweeps = read_sweeps(recording)
-    except LackingError:
-        return {}
     return {
         (board, sweep.name, sweep.quantity, sweep.axis, at, sweep.change): (value, False)
-        for sweep in sweeps
+        for sweep in read_measured(recording)
         for at, value in sweep.measured.items()
     }
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.predict.forecast import Answer, Forecast
+from whylate.predict.removal import AXIS as CPUS
 from whylate.predict.score import Outcome, Score
 from whylate.quantities import (
     format_count,
@@ -85,10 +86,12 @@ def _is_time(forecast: Forecast) -> bool:
 
 
 def _place_text(forecast: Forecast) -> str:
-    """Return what a row is about: a quantile, or a number of what was swept."""
-    if _is_time(forecast):
-        return plain(forecast.quantity.removesuffix("_ns"), 20)
-    return f"{format_count(forecast.at)} {plain(forecast.axis, 20)}"
+    """Return what a row is about: a quantile, a number of what was swept, or both."""
+    quantity = plain(forecast.quantity.removesuffix("_ns"), 20)
+    if forecast.axis == CPUS and _is_time(forecast):
+        return quantity
+    place = f"{format_count(forecast.at)} {plain(forecast.axis, 20)}"
+    return f"{place}: {quantity}" if _is_time(forecast) else place
 
 
 def _value_text(forecast: Forecast, value: float) -> str:
