@@ -1,4 +1,4 @@
-"""Recordings of sweeps over threads and tasks, made from a throughput for each number."""
+"""Recordings of sweeps over threads, tasks and chunks, made from figures for each number."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from whylate.recording.reader import Recording, open_recording
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.store.repetitions import write_repetitions
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
+from whylate.recording.workloads.bulk import BulkPoint
 from whylate.recording.workloads.clock import ClockPoint, Remedy
 from whylate.recording.workloads.switch import SwitchPoint
 
@@ -89,9 +90,27 @@ def record_switch(
     return _write(directory, points, rows, created, 1)
 
 
+def record_chunks(
+    directory: Path,
+    figures: Mapping[int, tuple[int, int, int]],
+    *,
+    created: str = "2026-01-01T00:00:00+00:00",
+    lines: int = 16_384,
+    delays: int = 2000,
+) -> Recording:
+    """Write a recording of work in chunks: ns of the work, of the p50 and of the p99, by chunk."""
+    points = [BulkPoint(chunk, lines, cpu=0) for chunk in figures]
+    rows = [
+        {"turn": turn, "ns": 10 * figures[chunk][0], "passes": 10, "holds": 10, "delays": delays,
+         "p50_ns": figures[chunk][1], "p99_ns": figures[chunk][2], "most_ns": figures[chunk][2]}
+        for turn, chunk in enumerate(list(figures) * ROUNDS)
+    ]  # fmt: skip
+    return _write(directory, points, rows, created, 1)
+
+
 def _write(
     directory: Path,
-    points: list[ClockPoint] | list[SwitchPoint],
+    points: list[ClockPoint] | list[SwitchPoint] | list[BulkPoint],
     rows: list[dict[str, int]],
     created: str,
     cpus: int,

@@ -123,3 +123,19 @@ def test_use_without_a_verb_or_with_both_is_wrong(tmp_path: Path) -> None:
     record(tmp_path / "a")
     assert run("--score", tmp_path, "clock", tmp_path / "a", "--cpus", "2").exit_code == 2
     assert run("clock", tmp_path / "a").exit_code == 2
+
+
+@pytest.mark.parametrize("change", ["faster-clock", "faster-timer", "irq-cpu"])
+def test_a_change_without_a_model_says_so_and_what_measures_it(change: str) -> None:
+    done = run("models", change)
+    assert done.exit_code == 3
+    assert f"{change:<12}  no model: " in done.output
+    assert "measure both: whylate" in done.output
+
+
+def test_a_change_with_a_model_names_its_verb_and_all_are_listed() -> None:
+    done = run("models", "chunks")
+    assert (done.exit_code, "whylate predict chunk" in done.output) == (0, True)
+    done = run("models")
+    assert (done.exit_code, done.output.count("no model: ")) == (0, 3)
+    assert run("models", "nothing").exit_code == 2

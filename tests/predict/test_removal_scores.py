@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from whylate.causes.window.piece import Cause
 from whylate.cli import whylate
 from whylate.predict.forecast import Forecast
+from whylate.predict.removal import rate_limit
 from whylate.predict.store import NAME, keep_forecasts, read_forecasts
 from whylate.predict.workloads.wakeup import condition_of, plan_without
 from whylate.recording.plan import FaultPlan, LoadPlan, RunPlan, Setting
@@ -69,8 +70,10 @@ def record_after(place: Path, largest_ns: int | None, faults: list[FaultPlan]) -
 
 
 def test_forecasts_are_kept_in_the_recording_and_without_keeping_are_not(tmp_path: Path) -> None:
-    p99, p99_9 = predict(tmp_path / "a")
+    p99, p99_9, rate = predict(tmp_path / "a")
     assert (p99.quantity, p99_9.quantity) == ("p99_ns", "p99.9_ns")
+    assert (rate_limit(rate.quantity) or 0) > 0
+    assert rate_limit(p99.quantity) is None
     assert p99.change == "without interrupts disabled fault_main [irqs_off]"
     assert p99.low <= p99.value <= (p99.high or 0)
     place = copy(tmp_path / "b")
@@ -78,21 +81,22 @@ def test_forecasts_are_kept_in_the_recording_and_without_keeping_are_not(tmp_pat
     assert not (place / NAME).exists()
 
 
-@pytest.mark.parametrize(("largest_ns", "held"), [(12_500, 2), (None, 0)])
+@pytest.mark.parametrize(("largest_ns", "held"), [(12_500, 3), (None, 0)])
 def test_a_later_run_without_the_fault_tries_them(
     tmp_path: Path, largest_ns: int | None, held: int
 ) -> None:
     predict(tmp_path / "a")
     record_after(tmp_path / "b", largest_ns, [])
     score = json.loads(run("predict", "--score", tmp_path, "--json").stdout)
-    assert [len(score["outcomes"]), score["held"], score["waiting"]] == [2, held, 0]
+    assert [len(score["outcomes"]), score["held"], score["waiting"]] == [3, held, 0]
     shown = run("report", tmp_path / "b")
     assert "predicted before, and measured now" in shown.output
-    assert f"{held} of 2 intervals held" in shown.output
+    assert "per s above" in shown.output
+    assert f"{held} of 3 intervals held" in shown.output
     done = [FinishedRun("pc", "idle", "without", 1, "b", AFTER, 1.0)]
     (tmp_path / "s").mkdir()
     shutil.move(tmp_path / "b", tmp_path / "s" / "b")
-    assert [outcome.holds for outcome in study_outcomes(tmp_path / "s", done)] == [bool(held)] * 2
+    assert [outcome.holds for outcome in study_outcomes(tmp_path / "s", done)] == [bool(held)] * 3
 
 
 def test_a_run_with_the_fault_or_another_plan_tries_nothing(tmp_path: Path) -> None:
@@ -132,14 +136,14 @@ def test_an_experiment_predicts_before_it_tries(tmp_path: Path) -> None:
         replace(forecast, created=MADE)
         for forecast in predict_experiment(recording, "irqs-off", asked.targets)
     ]
-    assert [forecast.condition for forecast in made] == [condition_of(replace(plan, faults=[]))] * 2
+    assert [forecast.condition for forecast in made] == [condition_of(replace(plan, faults=[]))] * 3
     keep_forecasts(tmp_path / "a", made)
     record_after(tmp_path / "off", 12_500, [])
     load = asked.plan.loads[0].name
     done = [FinishedRun(asked.plan.boards[0], load, "off", 0, "off", AFTER, 1.0),
             FinishedRun(asked.plan.boards[0], load, "on", 0, "a", AFTER, 1.0)]  # fmt: skip
     outcomes = experiment_outcomes(tmp_path, asked.plan, done, read_forecasts(tmp_path / "a"))
-    assert [(outcome.recording, outcome.holds) for outcome in outcomes] == [("off", True)] * 2
+    assert [(outcome.recording, outcome.holds) for outcome in outcomes] == [("off", True)] * 3
     # A forecast that was made after the run is none of it.
     late = [replace(forecast, created="2100-01-03T00:00:00+00:00") for forecast in made]
     assert experiment_outcomes(tmp_path, asked.plan, done, late) == []

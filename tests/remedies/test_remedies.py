@@ -81,10 +81,13 @@ def test_a_weaker_header_is_noticed(name: str) -> None:
     assert check_mutant(mutant) is not None
 
 
-def printed(name: str, tmp_path: Path, *words: str, remedies: Path = REMEDIES) -> list[str]:
-    """Build a program, run it, and return its lines."""
+def printed(
+    name: str, tmp_path: Path, *words: str, remedies: Path = REMEDIES, defined: str = ""
+) -> list[str]:
+    """Build a program, with a macro defined, run it, and return its lines."""
     source, program = Path(__file__).with_name(name), tmp_path / "program"
-    flags = ["-std=c11", "-O2", "-Wall", "-pthread", f"-I{remedies}"]
+    flags = ["-std=c11", "-O2", "-Wall", "-Werror", "-pthread", f"-I{remedies}"]
+    flags += [f"-D{defined}"] if defined else []
     subprocess.run(["cc", *flags, source, "-o", program], check=True)
     done = subprocess.run([program, *words], check=True, capture_output=True, text=True)
     return done.stdout.split("\n")
@@ -124,6 +127,21 @@ def test_callers_share_nothing_for_longer_where_leaders_lose_their_cpu_again(
     assert calls[12] == calls[11]
     # After 100 shared reads it is as if for the first time.
     assert calls[13] == 0
+
+
+@pytest.mark.parametrize(
+    ("bits", "defined", "size"),
+    [(16, "", 8), (24, "", 8), (32, "", 8), (56, "", 8), (64, "", 8), (32, "SHARED_READ_32", 4)],
+)
+def test_a_counter_that_wraps_is_extended_to_the_width_of_a_value(
+    tmp_path: Path, bits: int, defined: str, size: int
+) -> None:
+    line = printed("shared_width.c", tmp_path, str(bits), defined=defined)[0]
+    assert line == f"{size} 400000 0"
+
+
+def test_the_hook_of_errata_is_called_after_each_install_on_its_cpu(tmp_path: Path) -> None:
+    assert printed("asid_errata.c", tmp_path)[0] == "1000 1000 0"
 
 
 def test_the_tuner_finds_the_measured_knee(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Forecasts of work in chunks under a lock, from a table of one calibration run."""
+"""Forecasts of work in chunks under a lock, from recordings or a table of a calibration run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from pathlib import Path
 from whylate import __version__
 from whylate.files import read_bounded
 from whylate.predict.forecast import Answer, Check, Forecast, NoModel
-from whylate.recording.errors import RecordingError
+from whylate.predict.sweep import Source
+from whylate.predict.workloads.bulk import AXIS, read_chunk_sweeps
+from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.moments import now_text
+from whylate.recording.reader import Recording
+from whylate.recording.workloads.bulk import Bulk
 from whylate.stats.scaling.chunks import fit_chunk_cost, fit_chunk_latency, locate_knee
 from whylate.stats.scaling.law import LawFit
 
@@ -33,13 +37,17 @@ _SHARE = {"p50_ns": 0.5, "p99_ns": 0.99}
 class Calibration:
     """A table of chunks: how long the whole work takes, and the latency of who comes meanwhile.
 
-    items: of the whole work. columns: by name, in the order of the chunks.
+    items: of the whole work. columns: by name, in the order of the chunks; a NaN where it is not
+    known. source: the recording that has the forecasts; None: a table is none.
     """
 
     path: Path
     items: int
     chunks: tuple[float, ...]
     columns: dict[str, tuple[float, ...]]
+    series: str = SERIES
+    axis: str = "items"
+    source: Recording | None = None
 
     @property
     def item_cost(self) -> float:
@@ -102,6 +110,41 @@ def _read_rows(
     return rows
 
 
+def recorded_calibration(recordings: Sequence[Recording]) -> Calibration:
+    """Return what recordings of whylate bench bulk measured; the newest is the source.
+
+    Raises LackingError for other recordings, and for those of different work.
+    """
+    newest = max(recordings, key=lambda recording: recording.manifest.created)
+    for recording in recordings:
+        if not isinstance(recording.manifest.plan.benchmark, Bulk):
+            raise LackingError(
+                f"no model: {recording.directory} is not of work in chunks; whylate bench bulk "
+                "records it"
+            )
+        if recording.manifest.board != newest.manifest.board:
+            raise LackingError(
+                f"no model: {recording.directory} is of another board than {newest.directory}: "
+                "costs of one are not those of the other"
+            )
+    sources = [Source(recording.manifest, recording.repetitions) for recording in recordings]
+    sweeps = read_chunk_sweeps(*sources)
+    names = sorted({sweep.name for sweep in sweeps})
+    if len(names) != 1:
+        which = "; ".join(names) if names else "no chunks with a delay"
+        raise LackingError(f"no model: one work in chunks is needed, the recordings have: {which}")
+    by_quantity = {sweep.quantity: sweep.measured for sweep in sweeps}
+    chunks = sorted(by_quantity["work_ns"])
+    columns = {
+        quantity: tuple(measured.get(chunk, math.nan) for chunk in chunks)
+        for quantity, measured in by_quantity.items()
+    }
+    lines = next(point.lines for point in newest.manifest.plan.benchmark.points)  # type: ignore[union-attr]
+    return Calibration(
+        newest.directory, lines, tuple(map(float, chunks)), columns, names[0], AXIS, newest
+    )
+
+
 def predict_chunks(
     calibration: Calibration, chunks: Sequence[int], period_ns: int | None = None
 ) -> Answer:
@@ -117,9 +160,12 @@ def predict_chunks(
         kept = [
             (chunk, value)
             for chunk, value in zip(calibration.chunks, values, strict=True)
-            if quantity == "work_ns"
-            or period_ns is None
-            or chunk * calibration.item_cost <= period_ns
+            if not math.isnan(value)
+            and (
+                quantity == "work_ns"
+                or period_ns is None
+                or chunk * calibration.item_cost <= period_ns
+            )
         ]
         try:
             fit = _fit(calibration, quantity, kept)
@@ -199,16 +245,17 @@ def _forecast(calibration: Calibration, quantity: str, fit: LawFit, chunk: int) 
             f"at any moment of the work gives a share of {_SHARE[quantity]}"
         )
         supposes = [law, "a chunk is held no longer than the time between two arrivals"]
+    source = calibration.source
     return Forecast(
         created=now_text(),
         whylate=__version__,
-        board="",
+        board="" if source is None else source.manifest.board,
         source=calibration.path.name,
-        source_created="",
+        source_created="" if source is None else source.manifest.created,
         model=MODEL,
-        series=SERIES,
+        series=calibration.series,
         quantity=quantity,
-        axis="items",
+        axis=calibration.axis,
         at=chunk,
         value=value,
         low=low,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from whylate import __version__
 from whylate.predict.forecast import Forecast
@@ -11,11 +12,15 @@ from whylate.predict.workloads.wakeup import condition_of, plan_without
 from whylate.recording.moments import now_text
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording
+from whylate.stats.run.cpu_series import observed_s
+from whylate.stats.run.episodes import episode_starts
 from whylate.stats.run.ordered import merge_ordered, sort_series
 
 MODEL = "a cause removed"
 SERIES = "wakeup latency"
 AXIS = "CPUs"
+#: Of quantities: episodes a second above so many ns.
+_RATE = "episodes_per_s_above_ns_"
 _SUPPOSES = (
     "what ran behind the cause would have run anyway, or would have been done by then; what the "
     "cause does beside its own time stays as it is"
@@ -31,7 +36,7 @@ def change_text(causes: list[str], speed: float | None) -> str:
 def removal_forecasts(
     recording: Recording, without: Without, remains: RunPlan | None = None
 ) -> list[Forecast]:
-    """Return a forecast for each quantile that has an upper or a lower limit.
+    """Return a forecast for each quantile that has a limit, and of the rate above a latency.
 
     remains: the plan of the runs that try it; None: the recorded one without the injected faults
     that make these causes. Where there are none of these, only an experiment tries it.
@@ -39,6 +44,17 @@ def removal_forecasts(
     plan = recording.manifest.plan
     if remains is None and without.speed is None:
         remains = plan_without(plan, without.causes)
+    expected: list[tuple[str, float, float, float | None]] = [
+        (_quantity(quantile.name), _middle(quantile), quantile.low_ns or 0, quantile.high_ns)
+        for quantile in without.quantiles
+        if quantile.low_ns is not None or quantile.high_ns is not None
+    ]
+    rate = without.rate
+    if rate.high_per_s is not None and rate.seconds:
+        low = rate.low_per_s or 0.0
+        middle = (rate.least + rate.most) / 2 / rate.seconds
+        expected.append((f"{_RATE}{rate.above_ns}", min(max(middle, low), rate.high_per_s),
+                         low, rate.high_per_s))  # fmt: skip
     return [
         Forecast(
             created=now_text(),
@@ -48,20 +64,47 @@ def removal_forecasts(
             source_created=recording.manifest.created,
             model=MODEL,
             series=SERIES,
-            quantity=_quantity(quantile.name),
+            quantity=quantity,
             axis=AXIS,
             at=len(plan.measured_cpus),
             change=change_text(without.causes, without.speed),
             condition=condition_of(remains) if remains is not None else "",
-            value=_middle(quantile),
-            low=quantile.low_ns or 0,
-            high=quantile.high_ns,
+            value=value,
+            low=low,
+            high=high,
             supposes=[_SUPPOSES],
             fitted_to=[],
         )
-        for quantile in without.quantiles
-        if quantile.low_ns is not None or quantile.high_ns is not None
+        for quantity, value, low, high in expected
     ]
+
+
+def rate_limit(quantity: str) -> int | None:
+    """Return above which latency, ns, a quantity of forecasts is a rate; None: it is none."""
+    digits = quantity.removeprefix(_RATE)
+    is_rate = quantity != digits and digits.isascii() and digits.isdigit() and len(digits) < 20
+    return int(digits) if is_rate else None
+
+
+def measured_removal(
+    recording: Recording, quantities: Iterable[str]
+) -> dict[str, tuple[float, bool]]:
+    """Return quantiles, ns, and rates above a latency, a second, by these quantities of forecasts.
+
+    Beside each: whether it is a lower bound, since overruns hide how large it is.
+    """
+    measured: dict[str, tuple[float, bool]] = dict(measured_quantiles(recording).items())
+    seconds = observed_s(recording.samples)
+    limits = {quantity: rate_limit(quantity) for quantity in quantities}
+    for quantity, above_ns in limits.items():
+        if above_ns is None or not seconds:
+            continue
+        episodes = sum(starts.size for starts in episode_starts(recording.samples, above_ns))
+        hidden = any(
+            (cpu.overrun & (cpu.latency_ns <= above_ns)).any() for cpu in recording.samples
+        )
+        measured[quantity] = episodes / seconds, hidden
+    return measured
 
 
 def measured_quantiles(recording: Recording) -> dict[str, tuple[int, bool]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 
 from whylate.predict.forecast import LEVEL, Forecast
-from whylate.predict.removal import AXIS, SERIES, measured_quantiles
+from whylate.predict.removal import AXIS, SERIES, measured_removal
 from whylate.predict.store import NAME, read_forecasts
-from whylate.predict.workloads import read_sweeps
+from whylate.predict.workloads import read_measured
 from whylate.predict.workloads.wakeup import condition_of
-from whylate.recording.errors import LackingError, RecordingError
+from whylate.recording.errors import RecordingError
 from whylate.recording.finish import MANIFEST
 from whylate.recording.reader import Recording, open_recording
 from whylate.stats.limits import binomial_limits
@@ -28,13 +28,13 @@ _MOST_RECORDINGS = 20_000
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """A forecast beside what was measured after it. ratio: measured to predicted."""
+    """A forecast beside what was measured after it. ratio: measured to predicted; null to 0."""
 
     forecast: Forecast
     recording: str
     measured: float
     holds: bool
-    ratio: float
+    ratio: float | None
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -102,6 +102,7 @@ def match_forecasts(
     for forecast in forecasts:
         waiting[_place(forecast)].append(forecast)
     outcomes = []
+    quantities = {forecast.quantity for forecast in forecasts}
     conditions = {forecast.condition for forecast in forecasts}
     for recording in recordings:
         plan = recording.manifest.plan
@@ -109,7 +110,7 @@ def match_forecasts(
         if not forecasts or (plan.activations and condition_of(plan) not in conditions - {""}):
             continue
         made_at = _moment(recording.manifest.created)
-        for key, (value, is_bound) in _measured(recording).items():
+        for key, (value, is_bound) in _measured(recording, quantities).items():
             before = [each for each in waiting.get(key, ()) if _moment(each.created) < made_at]
             outcomes += _outcomes(before, recording, value, is_bound=is_bound)
     return outcomes
@@ -118,7 +119,7 @@ def match_forecasts(
 def match_removal(forecasts: Sequence[Forecast], recording: Recording) -> list[Outcome]:
     """Return forecasts of a removed cause with what a run measured that is known to try them."""
     made_at = _moment(recording.manifest.created)
-    measured = measured_quantiles(recording)
+    measured = measured_removal(recording, {each.quantity for each in forecasts})
     outcomes = []
     for quantity, (value, is_bound) in measured.items():
         before = [
@@ -141,11 +142,11 @@ def _outcomes(
             recording.directory.name,
             value,
             holds=forecast.holds(value),
-            ratio=value / forecast.value,
+            ratio=value / forecast.value if forecast.value else None,
         )
         for forecast in last.values()
         # Of a lower bound within the interval it is not known whether that held.
-        if forecast.value > 0 and not (is_bound and forecast.holds(value))
+        if not (is_bound and forecast.holds(value))
     ]
 
 
@@ -192,7 +193,9 @@ def _place(forecast: Forecast) -> tuple[object, ...]:
     )
 
 
-def _measured(recording: Recording) -> dict[tuple[object, ...], tuple[float, bool]]:
+def _measured(
+    recording: Recording, quantities: Collection[str]
+) -> dict[tuple[object, ...], tuple[float, bool]]:
     """Return what a recording measured, by the key of a forecast of it.
 
     Beside each value: whether it is a lower bound.
@@ -204,15 +207,11 @@ def _measured(recording: Recording) -> dict[tuple[object, ...], tuple[float, boo
             return {}
         return {
             (board, SERIES, quantity, AXIS, at, condition): measured
-            for quantity, measured in measured_quantiles(recording).items()
+            for quantity, measured in measured_removal(recording, quantities).items()
         }
-    try:
-        sweeps = read_sweeps(recording)
-    except LackingError:
-        return {}
     return {
         (board, sweep.name, sweep.quantity, sweep.axis, at, sweep.change): (value, False)
-        for sweep in sweeps
+        for sweep in read_measured(recording)
         for at, value in sweep.measured.items()
     }
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from whylate.predict.forecast import Answer, Forecast
+from whylate.predict.removal import AXIS as CPUS
+from whylate.predict.removal import rate_limit
 from whylate.predict.score import Outcome, Score
 from whylate.quantities import (
     format_count,
@@ -85,10 +88,15 @@ def _is_time(forecast: Forecast) -> bool:
 
 
 def _place_text(forecast: Forecast) -> str:
-    """Return what a row is about: a quantile, or a number of what was swept."""
-    if _is_time(forecast):
-        return plain(forecast.quantity.removesuffix("_ns"), 20)
-    return f"{format_count(forecast.at)} {plain(forecast.axis, 20)}"
+    """Return what a row is about: a quantile, a number of what was swept, or both."""
+    above_ns = rate_limit(forecast.quantity)
+    if above_ns is not None:
+        return f"per s above {format_short_ns(above_ns)}"
+    quantity = plain(forecast.quantity.removesuffix("_ns"), 20)
+    if forecast.axis == CPUS and _is_time(forecast):
+        return quantity
+    place = f"{format_count(forecast.at)} {plain(forecast.axis, 20)}"
+    return f"{place}: {quantity}" if _is_time(forecast) else place
 
 
 def _value_text(forecast: Forecast, value: float) -> str:
@@ -121,7 +129,9 @@ def _outcome_table(outcomes: Iterable[Outcome]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for heading in ("", "predicted", "95 % interval", "measured", "", ""):
         right = heading in ("predicted", "95 % interval", "measured")
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
+        justify: Literal["left", "right"] = "right" if right else "left"
+        # What a row is about stays on a line.
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=not table.columns)
     for outcome in outcomes:
         forecast = outcome.forecast
         held = Text("held", "green") if outcome.holds else Text("did not hold", "bold red")

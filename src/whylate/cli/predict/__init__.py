@@ -18,6 +18,7 @@ VERBS = {
     "asid": ("predict.asid", "Predict flushes with other ids of address spaces."),
     "readers": ("predict.readers", "Show who calls a function, and what that makes of more CPUs."),
     "without": ("predict.without", "Predict latencies without a cause, or with it faster."),
+    "models": ("predict.models", "Show which changes have a model, and which have none."),
 }
 
 

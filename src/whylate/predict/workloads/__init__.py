@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from whylate.predict.sweep import Source, Sweep
+from whylate.predict.workloads.bulk import read_chunk_sweeps
 from whylate.predict.workloads.clock import read_clock_sweeps
 from whylate.predict.workloads.switch import read_switch_sweeps
 from whylate.recording.errors import LackingError
 from whylate.recording.reader import Recording
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
+from whylate.recording.workloads.bulk import Bulk
 from whylate.recording.workloads.clock import Clock
 from whylate.recording.workloads.switch import Switch
 
@@ -30,6 +32,13 @@ def read_sweeps(recording: Recording) -> list[Sweep]:
             "clock --threads 1,2,4,8 and whylate bench switch --tasks 2,4,8,16 record one"
         )
     return read(Source(recording.manifest, recording.repetitions))
+
+
+def read_measured(recording: Recording) -> list[Sweep]:
+    """Return all that forecasts may be of, also times; nothing where there is no such number."""
+    benchmark = recording.manifest.plan.benchmark
+    read = read_chunk_sweeps if isinstance(benchmark, Bulk) else SWEEPS.get(type(benchmark))  # type: ignore[arg-type]
+    return [] if read is None else read(Source(recording.manifest, recording.repetitions))
 
 
 def reads_one_device(recording: Recording) -> bool:

@@ -13,7 +13,6 @@ from whylate.recording.repetitions import Repetitions
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.benchmarks import BenchmarkPoint
 from whylate.recording.workloads.bulk import Bulk, BulkPoint
-from whylate.stats.run.quantiles import EXCEEDANCES
 from whylate.summary.benchmarks.model import Fact, Finding, Measured, PointFigures, Remarks
 from whylate.summary.benchmarks.summarizer import (
     BenchmarkSummarizer,
@@ -21,13 +20,11 @@ from whylate.summary.benchmarks.summarizer import (
     Floats,
     Measurement,
     median_of,
-    median_of_turns,
 )
+from whylate.summary.workloads.bulk_rows import FEWEST_FOR_P99, delay_names, in_turns, work_in_turns
 
 #: What letting go may cost, as a part of the work: the tuner keeps it, and so does the knee.
 MOST_COST = 0.15
-#: Delays that each repetition needs for a p99: it is refused with fewer expected exceedances.
-FEWEST_FOR_P99 = 100 * EXCEEDANCES
 
 
 class BulkSummarizer(BenchmarkSummarizer):
@@ -55,11 +52,10 @@ class BulkSummarizer(BenchmarkSummarizer):
     ) -> Measurement:
         """Return delays, the time of the work, and what the tuner makes of it."""
         figures = {
-            name: median_of_turns(rows, rows.column(name).astype(float))
-            for name in ("p50_ns", "p99_ns")
-            if name == "p50_ns" or int(rows.column("delays").min()) >= FEWEST_FOR_P99
+            name: median_of(in_turns(rows, rows.column(name).astype(float)))
+            for name in delay_names(rows)
         }
-        figures["work_ns"] = median_of(_work_ns(rows))
+        figures["work_ns"] = median_of(work_in_turns(rows))
         more = self._more_work(point, rows)
         if more is not None:
             figures["more_work"] = more
@@ -90,8 +86,8 @@ class BulkSummarizer(BenchmarkSummarizer):
         if point == largest or not largest.chunk:
             return None
         index = points.index(largest)
-        base = _work_ns(self.repetitions.where(self.repetitions.column("point") == index))
-        own = _work_ns(rows)
+        base = work_in_turns(self.repetitions.where(self.repetitions.column("point") == index))
+        own = work_in_turns(rows)
         rounds = min(len(base), len(own))
         return median_of(own[:rounds] / base[:rounds] - 1) if rounds else None
 
@@ -142,13 +138,6 @@ class BulkSummarizer(BenchmarkSummarizer):
             ],
             "findings": [*bulk_findings(measured)],
         }
-
-
-def _work_ns(rows: Repetitions) -> Floats:
-    """Return the median time of a pass in each turn, shape (turns,)."""
-    turns = rows.column("turn")
-    passes = rows.column("ns") / np.maximum(rows.column("passes"), 1)
-    return np.array([np.median(passes[turns == turn]) for turn in np.unique(turns)])
 
 
 def _without_p99(points: Sequence[PointFigures]) -> Iterator[str]:
