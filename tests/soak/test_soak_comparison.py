@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ from whylate.soak.comparison import (
     pair_up,
     read_comparison,
 )
+from whylate.soak.journal import read_soak
 from whylate.soak.model import CRASHES, Cause, Cycle, Outcome
 
 PLAN = ComparisonPlan(sides=("old", "new"), counted=list(CRASHES))
@@ -206,6 +208,40 @@ def test_a_side_that_never_boots_is_given_up(no_runs: None, tmp_path: Path) -> N
     pair = (sides(tmp_path)[0], dead)
     goal = Goal(cycles=5, give_up=2)
     assert compare_soaks(pair, PLAN, goal, tmp_path / "c", QUIET) == "given up"
+
+
+def test_a_comparison_that_was_given_up_goes_on_when_the_board_was_mended(
+    no_runs: None, tmp_path: Path
+) -> None:
+    del no_runs
+    up = False
+
+    def mended() -> PaperBoard:
+        board = opener(tmp_path / "mended", crashes=False)()
+        board.waits = None if up else lambda: None
+        return board
+
+    pair = (sides(tmp_path)[0], Side("mended", wakeup_soak("board9"), mended))
+    goal = Goal(cycles=3, give_up=2)
+    assert compare_soaks(pair, PLAN, goal, tmp_path / "c", QUIET) == "given up"
+    # As often as before: failures of an earlier start do not count.
+    assert compare_soaks(pair, PLAN, goal, tmp_path / "c", QUIET) == "given up"
+    outcomes = [cycle.outcome for cycle in read_soak(tmp_path / "c" / "b")[1]]
+    assert outcomes == ["no-boot"] * 4
+    up = True
+    assert compare_soaks(pair, PLAN, goal, tmp_path / "c", QUIET) == "done"
+    assert read_comparison(tmp_path / "c").pairs.count == 3
+
+
+def test_another_workload_of_the_same_sides_is_another_comparison_though_it_is_decided(
+    no_runs: None, tmp_path: Path
+) -> None:
+    del no_runs
+    old, new = sides(tmp_path)
+    assert compare_soaks((old, new), PLAN, Goal(cycles=300), tmp_path / "c", QUIET) == "decided"
+    other = dataclasses.replace(new, plan=wakeup_soak("board8", run_for_ns=10**9))
+    with pytest.raises(RequestError, match=r"c/b is a soak with duration 0\.1 s, not 1 s"):
+        compare_soaks((old, other), PLAN, Goal(cycles=300), tmp_path / "c", QUIET)
 
 
 # -- the verb

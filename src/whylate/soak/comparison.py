@@ -21,7 +21,7 @@ from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.store.lines import read_plan, write_plan
 from whylate.run.errors import RequestError
 from whylate.soak.carry_out import PAUSE_S, Goal, SoakObserver, count_judged, soak
-from whylate.soak.journal import PLAN, read_soak
+from whylate.soak.journal import PLAN, must_be_same, read_soak
 from whylate.soak.model import Cycle, FailureKind, Outcome, SoakPlan
 from whylate.soak.summary import Rate, SoakSummary, rate, summarize
 from whylate.stats.comparison.rarer_side import ALPHA, decide
@@ -98,6 +98,8 @@ def compare_soaks(
     whylate.soak.carry_out.soak() raises, and RequestError where `directory` has another comparison.
     """
     _begin(directory, plan, [side.plan for side in sides])
+    # What earlier starts saw is no reason to give up: somebody may have mended the board since.
+    earlier = [len(_cycles(directory / folder)) for folder in FOLDERS]
     while True:
         cycles = [_cycles(directory / folder) for folder in FOLDERS]
         pairs = pair_up(cycles[0], cycles[1], plan.counted)
@@ -107,7 +109,8 @@ def compare_soaks(
             return "done"
         if stopped():
             return "ended early"
-        if any(_is_hopeless(of_side, goal.give_up) for of_side in cycles):
+        ours = [of_side[before:] for of_side, before in zip(cycles, earlier, strict=True)]
+        if any(_is_hopeless(of_side, goal.give_up) for of_side in ours):
             return "given up"
         which = next_side([_tried(of_side, plan.counted) for of_side in cycles], plan.seed)
         side = sides[which]
@@ -181,6 +184,8 @@ def _begin(directory: Path, plan: ComparisonPlan, soaks: Sequence[SoakPlan]) -> 
                 f"counting {', '.join(held.counted)}): give the same command again to resume it, "
                 "or choose another name with -o"
             )
+        for folder, soak_plan in zip(FOLDERS, soaks, strict=True):
+            must_be_same(directory / folder, read_soak(directory / folder)[0], soak_plan)
         return
     if directory.exists() and any(directory.iterdir()):
         raise RecordingError(

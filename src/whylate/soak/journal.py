@@ -102,14 +102,7 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
 
     def must_be_same(self, held: SoakPlan) -> None:
         """Raise RequestError for a soak of another plan."""
-        former, ours = _settings(held), _settings(self.plan)
-        for name in {**former, **ours}:
-            if former.get(name) != ours.get(name):
-                raise RequestError(
-                    f"{self.directory} is a soak with {_option(name)} "
-                    f"{_format(former.get(name))}, not {_format(ours.get(name))}: give the same "
-                    "command again to resume it, or choose another name with -o"
-                )
+        must_be_same(self.directory, held, self.plan)
 
     def recover(self) -> None:
         """Record a cycle that a killed host left unfinished."""
@@ -132,6 +125,18 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
                 causes=causes,
             )
         )
+
+
+def must_be_same(directory: Path, held: SoakPlan, plan: SoakPlan) -> None:
+    """Raise RequestError where the soak in a directory is of another plan."""
+    former, ours = _settings(held), _settings(plan)
+    for name in {**former, **ours}:
+        if former.get(name) != ours.get(name):
+            raise RequestError(
+                f"{directory} is a soak with {_option(name)} "
+                f"{_format(former.get(name))}, not {_format(ours.get(name))}: give the same "
+                "command again to resume it, or choose another name with -o"
+            )
 
 
 def cycle_directory(directory: Path, number: int) -> Path:
