@@ -106,13 +106,15 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What made a cycle fail: "crashed", "soft lockup"; "job-failed", "status 2".
 
-    why: the first line of the report. count: how often it was seen in the cycle.
+    why: the first line of the report. count: how often it was seen in the cycle; at_least: or
+    more often, since more was logged than is kept.
     """
 
     kind: FailureKind
     what: str
     why: str
     count: Count = 1
+    at_least: bool = False
 
 
 class RunFigure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -87,7 +87,7 @@ class Figures(msgspec.Struct, frozen=True):
 class SeenCause(msgspec.Struct, frozen=True):
     """A cause of failures: the rate of cycles that had it, and its first report.
 
-    events: how often it was seen, several times in one cycle too.
+    events: how often it was seen, several times in one cycle too; at_least: or more often.
     """
 
     kind: FailureKind
@@ -96,6 +96,7 @@ class SeenCause(msgspec.Struct, frozen=True):
     rate: Rate
     first_cycle: int
     why: str
+    at_least: bool = False
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -247,6 +248,7 @@ def _causes(cycles: Sequence[Cycle], kind: FailureKind, of: int, hours: float) -
             rate=rate(len(those), of, hours),
             first_cycle=those[0][0].cycle,
             why=those[0][1].why,
+            at_least=any(cause.at_least for _, cause in those),
         )
         for what, those in sorted(seen.items(), key=lambda item: -len(item[1]))
     ]

@@ -115,7 +115,7 @@ def _cause(failed: Failed, cause: SeenCause) -> Text:
     only = cause.rate.count == failed.rate.count
     text = Text() if only else Text.assemble(_rate(cause.rate), "; ")
     if cause.events > cause.rate.count:
-        text.append(f"seen {cause.events} times, ")
+        text.append(f"seen {'at least ' if cause.at_least else ''}{cause.events} times, ")
     return Text.assemble(text, _first(cause))
 
 
