@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from whylate.recording.console.crashes import (
     FATAL,
     MAX_CRASHES,
-    MAX_PROGRAM_CRASHES,
     MAX_FRAME,
     MAX_FRAMES,
     MAX_HEADLINE,
+    MAX_PROGRAM_CRASHES,
     Crash,
     CrashFinder,
     find_crashes,

@@ -30,6 +30,7 @@ from whylate.soak.comparison import (
     read_comparison,
 )
 from whylate.soak.journal import read_soak
+from whylate.soak.kernel_log import KernelLog
 from whylate.soak.model import CRASHES, Cause, Cycle, Outcome
 
 PLAN = ComparisonPlan(sides=("old", "new"), counted=list(CRASHES))
@@ -129,7 +130,7 @@ def no_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         return recording(directory).manifest
 
     monkeypatch.setattr(soak_cycle, "measure", measured)
-    monkeypatch.setattr(soak_cycle, "read_kernel_log", lambda *_: [])
+    monkeypatch.setattr(soak_cycle, "read_kernel_log", lambda *_: KernelLog())
     monkeypatch.setattr(run_result, "open_recording", recording)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from soak_boards import BOOT, PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
 from whylate.boards.board import Board
+from whylate.boards.facts.snapshot import FileContent
 from whylate.boards.notes import noted_run
 from whylate.cli.board import command as board_group
 from whylate.cli.board import soak_run
@@ -30,6 +32,7 @@ from whylate.soak import run_result
 from whylate.soak.carry_out import Ended, Goal, soak
 from whylate.soak.guard import Guard
 from whylate.soak.journal import read_soak
+from whylate.soak.kernel_log import KernelLog, search_log
 from whylate.soak.model import Cycle, SoakPlan
 
 PLAN = wakeup_soak()
@@ -59,7 +62,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return opened(directory).manifest
 
     monkeypatch.setattr(soak_cycle, "measure", measured)
-    monkeypatch.setattr(soak_cycle, "read_kernel_log", lambda *_: printed.get("logged", []))
+    monkeypatch.setattr(
+        soak_cycle, "read_kernel_log", lambda *_: printed.get("logged", KernelLog())
+    )
     monkeypatch.setattr(run_result, "open_recording", opened)
     return printed
 
@@ -156,7 +161,7 @@ SEGFAULT = "sparse[17287]: segfault at 0 ip 000055a3e02575d4 sp 00007ffe20cd0c70
 def test_a_program_that_crashed_in_the_kernels_log_alone_is_a_failure(
     command: Callable[..., Result], runs: dict[str, Any], tmp_path: Path
 ) -> None:
-    runs.update(logged=list(find_crashes(SEGFAULT)))
+    runs.update(logged=KernelLog(find_crashes(SEGFAULT)))
     done = command("--cycles", "2")
     assert done.exit_code == 1, done.output
     cycles = read_soak(tmp_path / "s")[1]
@@ -164,6 +169,35 @@ def test_a_program_that_crashed_in_the_kernels_log_alone_is_a_failure(
     assert "segfault" in done.stdout
     # What was measured is kept.
     assert all(item.latency is not None and item.figures for item in cycles)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "the probe did not send it"),
+        (FileContent(b"", "EPERM"), r"EPERM \(kernel.dmesg_restrict: for root alone\)"),
+        (FileContent(b"[ 1.0] x\n", None, truncated=True), "its newest lines, beyond 1024 KiB"),
+    ],
+)
+def test_a_kernel_log_that_was_not_read_is_told_though_the_cycle_is_fine(
+    command: Callable[..., Result],
+    runs: dict[str, Any],
+    tmp_path: Path,
+    content: FileContent | None,
+    why: str,
+) -> None:
+    runs.update(logged=search_log(content))
+    done = command("--cycles", "2")
+    assert done.exit_code == 0, done.output
+    cycles = read_soak(tmp_path / "s")[1]
+    assert all(re.search(why, item.kernel_log_unread) for item in cycles), cycles
+    assert "kernel log       not read in 2 cycles, first in cycle 1: " in done.stdout
+
+
+def test_what_is_in_the_part_of_a_kernel_log_that_was_read_counts() -> None:
+    log = search_log(FileContent(SEGFAULT.encode(), None, truncated=True))
+    assert [crash.sort for crash in log.crashes] == ["segfault"]
+    assert search_log(FileContent(SEGFAULT.encode(), None)).unread == ""
 
 
 def test_a_program_that_crashed_on_the_console_is_a_failure_of_a_run_that_was_fine(

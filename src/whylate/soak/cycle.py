@@ -22,7 +22,7 @@ from whylate.soak.causes import crash_causes, job_causes, worst
 from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.guard import Guard
 from whylate.soak.journal import CONSOLE, RECORDING
-from whylate.soak.kernel_log import read_kernel_log, show_program_crashes
+from whylate.soak.kernel_log import KernelLog, read_kernel_log, show_program_crashes
 from whylate.soak.model import CRASHES, Cause, ConsoleCheck, Cycle, FailureKind, Outcome, SoakPlan
 from whylate.soak.run_result import RunResult, read_result
 
@@ -105,7 +105,7 @@ class CycleRunner:
         self._measuring_s: float | None = None
         self._run_s: float | None = None
         self._result = RunResult()
-        self._logged: list[Crash] = []
+        self._logged = KernelLog()
         self._causes: list[Cause] = []
         self._ends: bool | None = None
 
@@ -162,6 +162,7 @@ class CycleRunner:
             total_s=round(time.monotonic() - self._begun, 3),
             run_s=_rounded(self._run_s),
             console=console,
+            kernel_log_unread=" ".join(self._logged.unread.split())[:MAX_WHY],
             latency=self._result.latency,
             figures=list(self._result.figures),
             causes=self._causes,
@@ -354,7 +355,7 @@ class CycleRunner:
         shown: list[Crash] = []
         if self._tail is not None:
             shown = list(find_crashes(self._tail.text(printed)))
-        return [*crash_causes(shown, self._logged), *job_causes(self._result.job)]
+        return [*crash_causes(shown, self._logged.crashes), *job_causes(self._result.job)]
 
     def _judge(
         self, failure: tuple[Outcome, str] | None, console: ConsoleCheck | None

@@ -144,6 +144,9 @@ class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     #: How long the run took, from where measuring began.
     run_s: float | None = None
     console: ConsoleCheck | None = None
+    #: Why the kernel's log was not searched after the run, or not to its end; "": it was, or the
+    #: cycle did not come so far.
+    kernel_log_unread: str = ""
     latency: Latency | None = None
     #: Of a run that measured something.
     figures: list[RunFigure] = []
