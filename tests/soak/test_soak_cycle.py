@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import select
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -11,12 +12,14 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from soak_boards import BOOT, PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
 from whylate.boards.board import Board
+from whylate.boards.board import BoardError
 from whylate.boards.facts.snapshot import FileContent
 from whylate.boards.notes import noted_run
 from whylate.cli.board import command as board_group
@@ -26,14 +29,14 @@ from whylate.recording.console.crashes import find_crashes
 from whylate.recording.manifest import AppEnd, Manifest
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording
-from whylate.run.progress import Quiet
+from whylate.run.progress import Quiet, Step
 from whylate.soak import cycle as soak_cycle
 from whylate.soak import run_result
 from whylate.soak.carry_out import Ended, Goal, soak
 from whylate.soak.guard import Guard
 from whylate.soak.journal import read_soak
 from whylate.soak.kernel_log import KernelLog, search_log
-from whylate.soak.model import Cycle, SoakPlan
+from whylate.soak.model import CRASHES, Cycle, SoakPlan
 
 PLAN = wakeup_soak()
 
@@ -267,6 +270,96 @@ def test_a_soak_that_ended_at_a_crash_resumes_with_the_power_cut(
     assert [item.outcome for item in cycles] == ["crashed", "ok", "ok"]
     assert board.power.history[2:4] == [False, True]
     assert not board.power.state
+
+
+# -- runs that exceed their time, and boards that hang
+
+
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch, runs: dict[str, Any]) -> None:
+    """Runs that are over when their line is."""
+    del runs
+
+    def measured(
+        board: Any, _request: object, directory: Path, observer: Any, *_: object
+    ) -> Manifest:
+        stream = board.start_probe(observer.log).stream
+        observer.step(Step.MEASURE)
+        while not select.select([stream.fileno()], [], [], 0.05)[0]:
+            pass
+        assert stream.read(1) == b""
+        assert "exceeded its time limit" in stream.last_words()
+        with pytest.raises(BrokenPipeError):
+            stream.write(b"x")
+        stream.close()
+        return msgspec.structs.replace(recording(directory).manifest, state="cut")
+
+    monkeypatch.setattr(soak_cycle, "measure", measured)
+
+
+def test_a_slow_run_on_a_board_that_answers_is_no_hang(
+    board: PaperBoard, endless: None, tmp_path: Path
+) -> None:
+    del endless
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False, run_timeout_s=0.3)
+    assert (cycle.outcome, cycle.stage) == ("timed-out", "run")
+    assert cycle.why.startswith("it exceeded its time limit")
+    assert cycle.outcome not in CRASHES
+    assert board.power.history == [False, True, False, False], (
+        "at the ends of the cycle and the soak"
+    )
+
+
+def test_a_silent_board_whose_run_exceeds_its_time_hangs(
+    board: PaperBoard, endless: None, tmp_path: Path
+) -> None:
+    del endless
+    board.silent = True
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False, run_timeout_s=0.3)
+    assert (cycle.outcome, cycle.stage) == ("hung", "run")
+    assert not board.power.state
+
+
+def test_a_silent_board_keeps_its_power_until_a_crash(
+    command: Callable[..., Result], board: PaperBoard, endless: None, tmp_path: Path
+) -> None:
+    del endless
+    board.silent = True
+    done = command("--cycles", "9", "--until-crash", "--run-timeout", "300ms")
+    [cycle] = read_soak(tmp_path / "s")[1]
+    assert (cycle.outcome, cycle.left_on) == ("hung", True)
+    assert board.power.history == [False, True]
+    assert "board7 is on, as it was after: it exceeded its time limit" in done.stdout
+
+
+def test_the_power_of_a_run_that_does_not_end_with_its_line_is_cut(
+    board: PaperBoard, runs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del runs
+
+    def measured(*_: object) -> Manifest:
+        while board.power.state:
+            time.sleep(0.01)
+        raise BoardError("it is off")
+
+    monkeypatch.setattr(soak_cycle, "measure", measured)
+    monkeypatch.setattr(soak_cycle, "HANG_UP_S", 0.2)
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False, run_timeout_s=0.2)
+    assert cycle.outcome == "hung"
+
+
+def test_a_board_that_hangs_after_a_job_failed_hangs(
+    board: PaperBoard, runs: dict[str, Any], tmp_path: Path
+) -> None:
+    runs.update(app_end=AppEnd(3, 0))
+    board.silent = True
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False)
+    assert (cycle.outcome, cycle.why) == (
+        "hung",
+        "it stopped answering; it ended with status 3",
+    )
+    # The job failed as well.
+    assert [cause.kind for cause in cycle.causes] == ["job-failed"]
 
 
 # -- crashes, and users who leave

@@ -17,6 +17,7 @@ SCHEMA_VERSION = 2
 #: no-probe: it booted, and the probe did not start.
 #: run-failed: the workload failed, or its recording cannot be trusted; the board still answered.
 #: job-failed: the command that was run ended with a status other than 0, or by a signal.
+#: timed-out: the run exceeded its time limit; the board still answered.
 #: program-crashed: a program crashed; the board still answered.
 #: hung: it booted, and stopped answering. crashed: its kernel crashed.
 #: console-cut: all went well, but the console's log is incomplete.
@@ -26,6 +27,7 @@ FailureKind = Literal[
     "no-probe",
     "run-failed",
     "job-failed",
+    "timed-out",
     "program-crashed",
     "hung",
     "crashed",
