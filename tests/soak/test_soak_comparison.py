@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,11 @@ from click.testing import CliRunner
 from soak_boards import PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
+from whylate.boards.board import BoardBusyError
 from whylate.cli.board import command as board_group
 from whylate.cli.board import soak_run
+from whylate.files import try_lock
+from whylate.recording.errors import RecordingError
 from whylate.run.errors import RequestError
 from whylate.run.progress import Quiet
 from whylate.soak import cycle as soak_cycle
@@ -243,6 +247,53 @@ def test_another_workload_of_the_same_sides_is_another_comparison_though_it_is_d
     other = dataclasses.replace(new, plan=wakeup_soak("board8", run_for_ns=10**9))
     with pytest.raises(RequestError, match=r"c/b is a soak with duration 0\.1 s, not 1 s"):
         compare_soaks((old, other), PLAN, Goal(cycles=300), tmp_path / "c", QUIET)
+
+
+def test_a_board_that_cannot_be_taken_for_a_while_is_counted_and_the_comparison_goes_on(
+    no_runs: None, tmp_path: Path
+) -> None:
+    del no_runs
+    opened = 0
+
+    def busy_once() -> PaperBoard:
+        nonlocal opened
+        opened += 1
+        board = opener(tmp_path / "busy", crashes=False)()
+        if opened == 2:
+
+            def hold(notify: object) -> None:
+                del notify
+                raise BoardBusyError("board9 is held by ann")
+
+            board.hold = hold  # type: ignore[method-assign]
+        return board
+
+    pair = (sides(tmp_path)[0], Side("busy", wakeup_soak("board9"), busy_once))
+    assert compare_soaks(pair, PLAN, Goal(cycles=3), tmp_path / "c", QUIET) == "done"
+    soaked = read_soak(tmp_path / "c" / "b")[1]
+    assert [cycle.outcome for cycle in soaked] == ["ok", "no-power", "ok", "ok"]
+    assert soaked[1].why == "board9 is held by ann"
+    # Where it is so from the beginning, that is said at once.
+    opened = 1
+    with pytest.raises(BoardBusyError):
+        compare_soaks(pair, PLAN, Goal(cycles=9), tmp_path / "c", QUIET)
+
+
+def test_a_comparison_that_was_killed_while_it_began_is_completed_and_has_one_process(
+    no_runs: None, tmp_path: Path
+) -> None:
+    del no_runs
+    directory = tmp_path / "c"
+    directory.mkdir()
+    (directory / "compare.json").write_bytes(msgspec.json.encode(PLAN))
+    assert compare_soaks(sides(tmp_path), PLAN, Goal(cycles=1), directory, QUIET) == "done"
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        assert try_lock(fd)
+        with pytest.raises(RecordingError, match="another whylate that still runs"):
+            compare_soaks(sides(tmp_path), PLAN, Goal(cycles=2), directory, QUIET)
+    finally:
+        os.close(fd)
 
 
 # -- the verb

@@ -285,8 +285,9 @@ def endless(monkeypatch: pytest.MonkeyPatch, runs: dict[str, Any]) -> None:
     ) -> Manifest:
         stream = board.start_probe(observer.log).stream
         observer.step(Step.MEASURE)
+        deadline = time.monotonic() + 20
         while not select.select([stream.fileno()], [], [], 0.05)[0]:
-            pass
+            assert time.monotonic() < deadline
         assert stream.read(1) == b""
         assert "exceeded its time limit" in stream.last_words()
         with pytest.raises(BrokenPipeError):
@@ -338,7 +339,9 @@ def test_the_power_of_a_run_that_does_not_end_with_its_line_is_cut(
     del runs
 
     def measured(*_: object) -> Manifest:
+        deadline = time.monotonic() + 20
         while board.power.state:
+            assert time.monotonic() < deadline
             time.sleep(0.01)
         raise BoardError("it is off")
 

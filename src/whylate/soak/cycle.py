@@ -339,7 +339,7 @@ class CycleRunner:
     # The outcome.
 
     def _fail(self, kind: FailureKind, why: str) -> None:
-        """Raise CycleFailedError; of a run that was late it says whether the board still answers."""
+        """Raise CycleFailedError; a run that was late hung where the board does not answer."""
         self._unless_left()
         if kind != "hung" and (self._guard.hung_up or self._guard.cut == "late"):
             why = f"it exceeded its time limit: {why}"

@@ -70,6 +70,8 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
     """
 
     def __init__(self, directory: Path, plan: SoakPlan) -> None:
+        #: Whether a killed host left a cycle unfinished.
+        self.recovered = False
         super().__init__(directory, LAYOUT, plan)
         #: Counts the starts of the soak, from 1.
         self.session = max((cycle.session for cycle in self.cycles), default=0) + 1
@@ -110,6 +112,7 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
         place = cycle_directory(self.directory, number)
         if not place.is_dir():
             return
+        self.recovered = True
         began = datetime.fromtimestamp(place.stat().st_mtime, UTC)
         # A crash in the console log so far is the board's.
         causes = _crashes(place / CONSOLE)

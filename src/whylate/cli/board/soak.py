@@ -111,9 +111,10 @@ def soak(
     Without one the wakeups of --run-for, --interval and --load are measured. Crashes of the kernel
     and of programs, hangs, and commands that end with a status other than 0 are counted.
 
-    A board that hangs has its power cut after a timeout, except with --until-crash. Each cycle leaves its console log and its
-    recording in DIR, and one line in DIR/cycles.jsonl. After the host was killed, the same command
-    with the same DIR resumes. Ctrl-C cuts the power and ends the soak.
+    A board that hangs has its power cut after a timeout, except with --until-crash. Each cycle
+    leaves its console log and its recording in DIR, and one line in DIR/cycles.jsonl. After the
+    host was killed, the same command with the same DIR resumes. Ctrl-C cuts the power and ends the
+    soak.
 
     Exit status: 0 the soak is complete and no cycle failed, 1 a cycle failed, 3 the soak ended
     early or without a complete cycle, and none failed. With --compare: 0 a side crashes more often,

@@ -130,7 +130,7 @@ def _figures(figures: Figures) -> Text:
     def shown(value: float) -> str:
         if figures.unit == "ns":
             return format_short_ns(round(value))
-        return f"{value:,.4g} {figures.unit}".rstrip()
+        return f"{value:,.4g} {plain(figures.unit, 20)}".rstrip()
 
     return _spread(
         figures.median, figures.low, figures.high, (figures.min, figures.max), shown, shown
