@@ -104,44 +104,47 @@ def compare_soaks(
     """
     _begin(directory, plan, [side.plan for side in sides])
     with _locked(directory):
-        return _compare(sides, plan, goal, directory, observers, stopped)
+        # What earlier starts saw is no reason to give up: somebody may have mended the board since.
+        earlier = [len(_cycles(directory / folder)) for folder in FOLDERS]
+        while True:
+            cycles = [_cycles(directory / folder) for folder in FOLDERS]
+            pairs = pair_up(cycles[0], cycles[1], plan.counted)
+            if pairs.verdict != "inconclusive":
+                return "decided"
+            if _is_over(goal, pairs, cycles):
+                return "done"
+            if stopped():
+                return "ended early"
+            ours = [of_side[before:] for of_side, before in zip(cycles, earlier, strict=True)]
+            if any(_is_hopeless(of_side, goal.give_up) for of_side in ours):
+                return "given up"
+            which = next_side([_tried(of_side, plan.counted) for of_side in cycles], plan.seed)
+            if cycles[which] and cycles[which][-1].outcome in _NOT_TRIED:
+                time.sleep(PAUSE_S)
+            place = directory / FOLDERS[which]
+            _add_cycle(sides[which], place, observers[which], stopped, used=bool(ours[which]))
 
 
-def _compare(
-    sides: tuple[Side, Side],
-    plan: ComparisonPlan,
-    goal: Goal,
+def _add_cycle(
+    side: Side,
     directory: Path,
-    observers: tuple[SoakObserver, SoakObserver],
+    observer: SoakObserver,
     stopped: Callable[[], bool],
-) -> Ended:
-    # What earlier starts saw is no reason to give up: somebody may have mended the board since.
-    earlier = [len(_cycles(directory / folder)) for folder in FOLDERS]
-    while True:
-        cycles = [_cycles(directory / folder) for folder in FOLDERS]
-        pairs = pair_up(cycles[0], cycles[1], plan.counted)
-        if pairs.verdict != "inconclusive":
-            return "decided"
-        if _is_over(goal, pairs, cycles):
-            return "done"
-        if stopped():
-            return "ended early"
-        ours = [of_side[before:] for of_side, before in zip(cycles, earlier, strict=True)]
-        if any(_is_hopeless(of_side, goal.give_up) for of_side in ours):
-            return "given up"
-        which = next_side([_tried(of_side, plan.counted) for of_side in cycles], plan.seed)
-        if cycles[which] and cycles[which][-1].outcome in _NOT_TRIED:
-            time.sleep(PAUSE_S)
-        side, place = sides[which], directory / FOLDERS[which]
-        done = count_judged(cycles[which])
-        try:
-            soak(side.open_board(), side.plan, Goal(done + 1), place, observers[which], stopped)
-        except BoardError as error:
-            # Of a board that this start has not used yet, the user has to see what is wrong.
-            if not ours[which]:
-                raise
-            if count_judged(_cycles(place)) == done:
-                _note_no_power(side, place, str(error), observers[which])
+    *,
+    used: bool,
+) -> None:
+    """Carry out a cycle of a side. used: whether this start has used its board before.
+
+    Then a board that cannot be taken is counted; otherwise BoardError tells the user at once.
+    """
+    done = count_judged(_cycles(directory))
+    try:
+        soak(side.open_board(), side.plan, Goal(cycles=done + 1), directory, observer, stopped)
+    except BoardError as error:
+        if not used:
+            raise
+        if count_judged(_cycles(directory)) == done:
+            _note_no_power(side, directory, str(error), observer)
 
 
 def _note_no_power(side: Side, directory: Path, why: str, observer: SoakObserver) -> None:

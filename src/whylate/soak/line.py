@@ -67,7 +67,7 @@ class _EndableStream:
     def last_words(self) -> bytes | str:
         """Return why it ended, where that is known."""
         if self._ended:
-            return "the soak ended the connection, since the run exceeded its time limit"
+            return "the soak ended the connection"
         words = getattr(self._stream, "last_words", None)
         last = words() if callable(words) else ""
         return last if isinstance(last, bytes) else str(last)
