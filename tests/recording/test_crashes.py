@@ -15,6 +15,7 @@ from whylate.recording.console.crashes import (
     MAX_FRAME,
     MAX_FRAMES,
     MAX_HEADLINE,
+    MAX_PROGRAM_CRASHES,
     Crash,
     CrashFinder,
     find_crashes,
@@ -313,13 +314,46 @@ def test_what_is_harmless_does_not_crowd_out_what_is_fatal(harmless: str, count:
     lockups = "".join(STUCK.format(s=22 * n) for n in range(1, 50))
     crashes = find_crashes(many + lockups + many)
     assert [crash.kind for crash in crashes if crash.fatal] == ["soft lockup"]
-    assert crashes[-1].kind == "soft lockup"
-    assert MAX_CRASHES - 1 <= len(crashes) <= MAX_CRASHES
+    programs = sum(crash.kind == "out of memory" for crash in crashes)
+    assert programs <= MAX_PROGRAM_CRASHES
+    kernel = len(crashes) - programs
+    assert kernel == 1 if programs else MAX_CRASHES - 1 <= kernel <= MAX_CRASHES
     # A panic takes the last place, and then a fatal one still has its own.
     panic = "[ 9.0] Kernel panic - not syncing: x\n[ 0.0] Linux version 6\n"
     kinds = [crash.kind for crash in find_crashes(many + panic + lockups)]
     assert kinds[-2:] == ["panic", "soft lockup"]
-    assert len(kinds) <= MAX_CRASHES
+    assert len(kinds) - kinds.count("out of memory") <= MAX_CRASHES
+
+
+SEGFAULT = "[ 5.0] cc1[{n}]: segfault at 0 ip 00005500 sp 00007ffe error 4 in cc1[5500+3c]\n"
+
+
+def test_warnings_leave_room_for_the_crashes_of_programs_and_each_kind_for_the_others() -> None:
+    warnings = "".join(WARNED.format(n=n) for n in range(39))
+    last = find_crashes(warnings + SEGFAULT.format(n=77))[-1]
+    assert (last.sort, last.more) == ("segfault", 0)
+    kills = "".join(OOM.format(n=n) for n in range(200))
+    sorts = {crash.sort for crash in find_crashes(kills + SEGFAULT.format(n=77) + warnings)}
+    assert sorts == {"OOM kill", "segfault", "warning"}
+
+
+@pytest.mark.parametrize("count", [MAX_PROGRAM_CRASHES, MAX_PROGRAM_CRASHES + 1, 1000])
+@pytest.mark.parametrize("line", [OOM, SEGFAULT], ids=["killed for memory", "segfaults"])
+def test_crashes_of_programs_without_a_place_are_counted(line: str, count: int) -> None:
+    crashes = find_crashes("".join(line.format(n=n) for n in range(count)))
+    assert len(crashes) == MAX_PROGRAM_CRASHES
+    assert [crash.more for crash in crashes[:-1]] == [0] * (MAX_PROGRAM_CRASHES - 1)
+    assert crashes[-1].more == count - MAX_PROGRAM_CRASHES
+
+
+def test_a_report_of_two_messages_without_a_place_counts_once() -> None:
+    kill = "[ 2.0] tail invoked oom-killer: gfp_mask={n}\n" + OOM
+    crashes = find_crashes("".join(kill.format(n=n) for n in range(100)))
+    assert len(crashes) + crashes[-1].more == 100
+    ours = find_crashes("".join(kill.format(n=n) for n in range(99))
+                        + kill.replace("stress", "whylate-probe").format(n=99))  # fmt: skip
+    assert ours[-1].fatal
+    assert len(ours) + sum(crash.more for crash in ours) == 100
 
 
 def test_the_probe_killed_after_many_others_is_told() -> None:

@@ -61,6 +61,23 @@ def test_programs_that_crash_again_are_one_cause_with_a_count() -> None:
     assert cause.why.startswith("sparse[17287]: segfault")
 
 
+def test_programs_that_crash_more_often_than_is_kept_are_at_least_so_many() -> None:
+    lines = [
+        f"[ 9.0] cc1[{pid}]: segfault at 0 ip 0055 sp 007f error 4 in cc1" for pid in range(90)
+    ]
+    warnings = [
+        f"[ 1.0] WARNING: CPU: 1 PID: 9 at drivers/x.c:{n} f+0x3c/0x1000" for n in range(39)
+    ]
+    shown = find_crashes("\n".join([*warnings, *lines]))
+    (cause,) = crash_causes(shown, ())
+    assert (cause.count, cause.at_least) == (90, True)
+    # The kernel's log has the same 90 and is no reason to count them twice.
+    (cause,) = crash_causes(shown, find_crashes("\n".join(lines)))
+    assert (cause.count, cause.at_least) == (90, True)
+    (cause,) = crash_causes(find_crashes("\n".join(lines[:7])), ())
+    assert (cause.count, cause.at_least) == (7, False)
+
+
 def test_what_console_and_kernel_log_both_show_counts_once() -> None:
     shown = find_crashes(LINES[1][0])
     logged = find_crashes("\n".join([LINES[1][0], LINES[2][0]]))

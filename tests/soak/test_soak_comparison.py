@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,11 @@ from click.testing import CliRunner
 from soak_boards import PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
+from whylate.boards.board import BoardBusyError
 from whylate.cli.board import command as board_group
 from whylate.cli.board import soak_run
+from whylate.files import try_lock
+from whylate.recording.errors import RecordingError
 from whylate.run.errors import RequestError
 from whylate.run.progress import Quiet
 from whylate.soak import cycle as soak_cycle
@@ -28,6 +33,8 @@ from whylate.soak.comparison import (
     pair_up,
     read_comparison,
 )
+from whylate.soak.journal import read_soak
+from whylate.soak.kernel_log import KernelLog
 from whylate.soak.model import CRASHES, Cause, Cycle, Outcome
 
 PLAN = ComparisonPlan(sides=("old", "new"), counted=list(CRASHES))
@@ -127,7 +134,7 @@ def no_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         return recording(directory).manifest
 
     monkeypatch.setattr(soak_cycle, "measure", measured)
-    monkeypatch.setattr(soak_cycle, "read_kernel_log", lambda *_: [])
+    monkeypatch.setattr(soak_cycle, "read_kernel_log", lambda *_: KernelLog())
     monkeypatch.setattr(run_result, "open_recording", recording)
 
 
@@ -206,6 +213,87 @@ def test_a_side_that_never_boots_is_given_up(no_runs: None, tmp_path: Path) -> N
     pair = (sides(tmp_path)[0], dead)
     goal = Goal(cycles=5, give_up=2)
     assert compare_soaks(pair, PLAN, goal, tmp_path / "c", QUIET) == "given up"
+
+
+def test_a_comparison_that_was_given_up_goes_on_when_the_board_was_mended(
+    no_runs: None, tmp_path: Path
+) -> None:
+    del no_runs
+    up = False
+
+    def mended() -> PaperBoard:
+        board = opener(tmp_path / "mended", crashes=False)()
+        board.waits = None if up else lambda: None
+        return board
+
+    pair = (sides(tmp_path)[0], Side("mended", wakeup_soak("board9"), mended))
+    goal = Goal(cycles=3, give_up=2)
+    assert compare_soaks(pair, PLAN, goal, tmp_path / "c", QUIET) == "given up"
+    # As often as before: failures of an earlier start do not count.
+    assert compare_soaks(pair, PLAN, goal, tmp_path / "c", QUIET) == "given up"
+    outcomes = [cycle.outcome for cycle in read_soak(tmp_path / "c" / "b")[1]]
+    assert outcomes == ["no-boot"] * 4
+    up = True
+    assert compare_soaks(pair, PLAN, goal, tmp_path / "c", QUIET) == "done"
+    assert read_comparison(tmp_path / "c").pairs.count == 3
+
+
+def test_another_workload_of_the_same_sides_is_another_comparison_though_it_is_decided(
+    no_runs: None, tmp_path: Path
+) -> None:
+    del no_runs
+    old, new = sides(tmp_path)
+    assert compare_soaks((old, new), PLAN, Goal(cycles=300), tmp_path / "c", QUIET) == "decided"
+    other = dataclasses.replace(new, plan=wakeup_soak("board8", run_for_ns=10**9))
+    with pytest.raises(RequestError, match=r"c/b is a soak with duration 0\.1 s, not 1 s"):
+        compare_soaks((old, other), PLAN, Goal(cycles=300), tmp_path / "c", QUIET)
+
+
+def test_a_board_that_cannot_be_taken_for_a_while_is_counted_and_the_comparison_goes_on(
+    no_runs: None, tmp_path: Path
+) -> None:
+    del no_runs
+    opened = 0
+
+    def busy_once() -> PaperBoard:
+        nonlocal opened
+        opened += 1
+        board = opener(tmp_path / "busy", crashes=False)()
+        if opened == 2:
+
+            def hold(notify: object) -> None:
+                del notify
+                raise BoardBusyError("board9 is held by ann")
+
+            board.hold = hold  # type: ignore[method-assign]
+        return board
+
+    pair = (sides(tmp_path)[0], Side("busy", wakeup_soak("board9"), busy_once))
+    assert compare_soaks(pair, PLAN, Goal(cycles=3), tmp_path / "c", QUIET) == "done"
+    soaked = read_soak(tmp_path / "c" / "b")[1]
+    assert [cycle.outcome for cycle in soaked] == ["ok", "no-power", "ok", "ok"]
+    assert soaked[1].why == "board9 is held by ann"
+    # Where it is so from the beginning, that is said at once.
+    opened = 1
+    with pytest.raises(BoardBusyError):
+        compare_soaks(pair, PLAN, Goal(cycles=9), tmp_path / "c", QUIET)
+
+
+def test_a_comparison_that_was_killed_while_it_began_is_completed_and_has_one_process(
+    no_runs: None, tmp_path: Path
+) -> None:
+    del no_runs
+    directory = tmp_path / "c"
+    directory.mkdir()
+    (directory / "compare.json").write_bytes(msgspec.json.encode(PLAN))
+    assert compare_soaks(sides(tmp_path), PLAN, Goal(cycles=1), directory, QUIET) == "done"
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        assert try_lock(fd)
+        with pytest.raises(RecordingError, match="another whylate that still runs"):
+            compare_soaks(sides(tmp_path), PLAN, Goal(cycles=2), directory, QUIET)
+    finally:
+        os.close(fd)
 
 
 # -- the verb

@@ -17,6 +17,7 @@ from whylate.recording.console.log import CUT, read_console
 from whylate.run.console import copy_console
 from whylate.soak.console import TEXT, ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.cycle import CycleRunner
+from whylate.soak.kernel_log import KernelLog
 from whylate.soak.run_result import RunResult
 from whylate.wire.frame import encode_frame
 
@@ -124,7 +125,7 @@ def frames(seed: int) -> bytes:
 def judged(tail: ConsoleTail, printed: int) -> tuple[str, str]:
     """What becomes of a cycle that had no failure but what this console shows."""
     runner = cast(Any, CycleRunner.__new__(CycleRunner))
-    runner._tail, runner._logged, runner._result = tail, [], RunResult()
+    runner._tail, runner._logged, runner._result = tail, KernelLog(), RunResult()
     runner._causes = CycleRunner._find_causes(runner, printed)
     return cast("tuple[str, str]", CycleRunner._judge(runner, None, None))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import select
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -10,12 +12,14 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from soak_boards import BOOT, PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
-from whylate.boards.board import Board
+from whylate.boards.board import Board, BoardError
+from whylate.boards.facts.snapshot import FileContent
 from whylate.boards.notes import noted_run
 from whylate.cli.board import command as board_group
 from whylate.cli.board import soak_run
@@ -24,13 +28,14 @@ from whylate.recording.console.crashes import find_crashes
 from whylate.recording.manifest import AppEnd, Manifest
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording
-from whylate.run.progress import Quiet
+from whylate.run.progress import Quiet, Step
 from whylate.soak import cycle as soak_cycle
 from whylate.soak import run_result
 from whylate.soak.carry_out import Ended, Goal, soak
 from whylate.soak.guard import Guard
 from whylate.soak.journal import read_soak
-from whylate.soak.model import Cycle, SoakPlan
+from whylate.soak.kernel_log import KernelLog, search_log
+from whylate.soak.model import CRASHES, Cycle, SoakPlan
 
 PLAN = wakeup_soak()
 
@@ -59,7 +64,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return opened(directory).manifest
 
     monkeypatch.setattr(soak_cycle, "measure", measured)
-    monkeypatch.setattr(soak_cycle, "read_kernel_log", lambda *_: printed.get("logged", []))
+    monkeypatch.setattr(
+        soak_cycle, "read_kernel_log", lambda *_: printed.get("logged", KernelLog())
+    )
     monkeypatch.setattr(run_result, "open_recording", opened)
     return printed
 
@@ -156,7 +163,7 @@ SEGFAULT = "sparse[17287]: segfault at 0 ip 000055a3e02575d4 sp 00007ffe20cd0c70
 def test_a_program_that_crashed_in_the_kernels_log_alone_is_a_failure(
     command: Callable[..., Result], runs: dict[str, Any], tmp_path: Path
 ) -> None:
-    runs.update(logged=list(find_crashes(SEGFAULT)))
+    runs.update(logged=KernelLog(find_crashes(SEGFAULT)))
     done = command("--cycles", "2")
     assert done.exit_code == 1, done.output
     cycles = read_soak(tmp_path / "s")[1]
@@ -164,6 +171,35 @@ def test_a_program_that_crashed_in_the_kernels_log_alone_is_a_failure(
     assert "segfault" in done.stdout
     # What was measured is kept.
     assert all(item.latency is not None and item.figures for item in cycles)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "the probe did not send it"),
+        (FileContent(b"", "EPERM"), r"EPERM \(kernel.dmesg_restrict: for root alone\)"),
+        (FileContent(b"[ 1.0] x\n", None, truncated=True), "its newest lines, beyond 1024 KiB"),
+    ],
+)
+def test_a_kernel_log_that_was_not_read_is_told_though_the_cycle_is_fine(
+    command: Callable[..., Result],
+    runs: dict[str, Any],
+    tmp_path: Path,
+    content: FileContent | None,
+    why: str,
+) -> None:
+    runs.update(logged=search_log(content))
+    done = command("--cycles", "2")
+    assert done.exit_code == 0, done.output
+    cycles = read_soak(tmp_path / "s")[1]
+    assert all(re.search(why, item.kernel_log_unread) for item in cycles), cycles
+    assert "kernel log       not read in 2 cycles, first in cycle 1: " in done.stdout
+
+
+def test_what_is_in_the_part_of_a_kernel_log_that_was_read_counts() -> None:
+    log = search_log(FileContent(SEGFAULT.encode(), None, truncated=True))
+    assert [crash.sort for crash in log.crashes] == ["segfault"]
+    assert search_log(FileContent(SEGFAULT.encode(), None)).unread == ""
 
 
 def test_a_program_that_crashed_on_the_console_is_a_failure_of_a_run_that_was_fine(
@@ -233,6 +269,99 @@ def test_a_soak_that_ended_at_a_crash_resumes_with_the_power_cut(
     assert [item.outcome for item in cycles] == ["crashed", "ok", "ok"]
     assert board.power.history[2:4] == [False, True]
     assert not board.power.state
+
+
+# -- runs that exceed their time, and boards that hang
+
+
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch, runs: dict[str, Any]) -> None:
+    """Runs that are over when their line is."""
+    del runs
+
+    def measured(
+        board: Any, _request: object, directory: Path, observer: Any, *_: object
+    ) -> Manifest:
+        stream = board.start_probe(observer.log).stream
+        observer.step(Step.MEASURE)
+        deadline = time.monotonic() + 20
+        while not select.select([stream.fileno()], [], [], 0.05)[0]:
+            assert time.monotonic() < deadline
+        assert stream.read(1) == b""
+        assert stream.last_words() == "the soak ended the connection"
+        with pytest.raises(BrokenPipeError):
+            stream.write(b"x")
+        stream.close()
+        return msgspec.structs.replace(recording(directory).manifest, state="cut")
+
+    monkeypatch.setattr(soak_cycle, "measure", measured)
+
+
+def test_a_slow_run_on_a_board_that_answers_is_no_hang(
+    board: PaperBoard, endless: None, tmp_path: Path
+) -> None:
+    del endless
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False, run_timeout_s=0.3)
+    assert (cycle.outcome, cycle.stage) == ("timed-out", "run")
+    assert cycle.why.startswith("it exceeded its time limit")
+    assert cycle.outcome not in CRASHES
+    assert board.power.history == [False, True, False, False], (
+        "at the ends of the cycle and the soak"
+    )
+
+
+def test_a_silent_board_whose_run_exceeds_its_time_hangs(
+    board: PaperBoard, endless: None, tmp_path: Path
+) -> None:
+    del endless
+    board.silent = True
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False, run_timeout_s=0.3)
+    assert (cycle.outcome, cycle.stage) == ("hung", "run")
+    assert not board.power.state
+
+
+def test_a_silent_board_keeps_its_power_until_a_crash(
+    command: Callable[..., Result], board: PaperBoard, endless: None, tmp_path: Path
+) -> None:
+    del endless
+    board.silent = True
+    done = command("--cycles", "9", "--until-crash", "--run-timeout", "300ms")
+    [cycle] = read_soak(tmp_path / "s")[1]
+    assert (cycle.outcome, cycle.left_on) == ("hung", True)
+    assert board.power.history == [False, True]
+    assert "board7 is on, as it was after: it exceeded its time limit" in done.stdout
+
+
+def test_the_power_of_a_run_that_does_not_end_with_its_line_is_cut(
+    board: PaperBoard, runs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del runs
+
+    def measured(*_: object) -> Manifest:
+        deadline = time.monotonic() + 20
+        while board.power.state:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        raise BoardError("it is off")
+
+    monkeypatch.setattr(soak_cycle, "measure", measured)
+    monkeypatch.setattr(soak_cycle, "HANG_UP_S", 0.2)
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False, run_timeout_s=0.2)
+    assert cycle.outcome == "hung"
+
+
+def test_a_board_that_hangs_after_a_job_failed_hangs(
+    board: PaperBoard, runs: dict[str, Any], tmp_path: Path
+) -> None:
+    runs.update(app_end=AppEnd(3, 0))
+    board.silent = True
+    _, [cycle] = carried_out(board, tmp_path / "s", lambda: False)
+    assert (cycle.outcome, cycle.why) == (
+        "hung",
+        "it stopped answering; it ended with status 3",
+    )
+    # The job failed as well.
+    assert [cause.kind for cause in cycle.causes] == ["job-failed"]
 
 
 # -- crashes, and users who leave

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from soak_boards import PANIC, PaperBoard
 
 from soak_plans import wakeup_soak
 from whylate.recording.errors import RecordingError
 from whylate.recording.plan import LoadPlan, RunPlan
+from whylate.recording.store.lines import MAX_LINE
 from whylate.run.errors import RequestError
+from whylate.run.progress import Quiet
 from whylate.run.workloads.command import CommandTable
+from whylate.soak.carry_out import Goal, soak
 from whylate.soak.journal import JOURNAL, SoakJournal, cycle_directory, read_soak
 from whylate.soak.model import Cycle, Outcome
+
+
+class Watcher(Quiet):
+    def cycle_begins(self, number: int, so_far: Sequence[Cycle]) -> None: ...
+
+    def cycle_ended(self, cycle: Cycle) -> None: ...
+
 
 PLAN = wakeup_soak(run_for_ns=10**9, loads=[LoadPlan("net", 2)])
 
@@ -61,6 +73,24 @@ def test_a_cycle_that_had_crashed_before_its_host_was_killed_has_crashed(tmp_pat
     with SoakJournal(soak, PLAN) as journal:
         assert [item.outcome for item in journal.cycles] == ["ok", "crashed"]
         assert journal.cycles[1].why == "Kernel panic - not syncing: Attempted to kill init!"
+
+
+def test_a_board_that_a_killed_host_left_on_in_the_last_cycle_is_switched_off(
+    tmp_path: Path,
+) -> None:
+    board = PaperBoard(tmp_path)
+    board.power.state = True
+    with SoakJournal(tmp_path / "s", PLAN) as journal:
+        journal.record_initial_power(False)
+        _, place = journal.begin()
+        (place / "console.log").write_bytes(PANIC)
+    assert soak(board, PLAN, Goal(cycles=1), tmp_path / "s", Watcher()) == "done"
+    assert [item.outcome for item in read_soak(tmp_path / "s")[1]] == ["crashed"]
+    assert not board.power.state
+    # A soak that ended by itself touches no board.
+    board.power.state = True
+    assert soak(board, PLAN, Goal(cycles=1), tmp_path / "s", Watcher()) == "done"
+    assert board.power.state
 
 
 @pytest.mark.parametrize("bytes_left", [1, 20, -1])
@@ -124,6 +154,21 @@ def test_a_soak_of_a_former_schema_goes_on(tmp_path: Path) -> None:
     assert read_soak(soak)[0] == PLAN
     with SoakJournal(soak, PLAN) as journal:
         assert [item.outcome for item in journal.cycles] == ["ok"]
+
+
+def test_a_long_line_is_none_that_was_torn(tmp_path: Path) -> None:
+    long = msgspec.structs.replace(cycle(1), why="x" * 200_000)
+    soak = soaked(tmp_path / "s", long, cycle(2))
+    assert read_soak(soak)[1] == [long, cycle(2)]
+    # What cannot be read again is not written, and what others wrote is not cut off.
+    too_long = msgspec.structs.replace(cycle(3), why="x" * MAX_LINE)
+    with SoakJournal(soak, PLAN) as journal, pytest.raises(RecordingError, match="is not written"):
+        journal.append(too_long)
+    written = (soak / JOURNAL).read_bytes() + msgspec.json.encode(too_long) + b"\n"
+    (soak / JOURNAL).write_bytes(written)
+    with pytest.raises(RecordingError, match="damaged in line 3: it is longer than"):
+        SoakJournal(soak, PLAN)
+    assert (soak / JOURNAL).read_bytes() == written
 
 
 def test_a_directory_with_something_else_is_left_alone(tmp_path: Path) -> None:

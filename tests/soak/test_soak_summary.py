@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from soak_plans import wakeup_soak
+from whylate.cli.board.soak_table import print_table
 from whylate.soak.carry_out import Goal
 from whylate.soak.model import Cause, ConsoleCheck, Cycle, Latency, Outcome, RunFigure
 from whylate.soak.summary import FLAT_BYTES, summarize, times
@@ -90,6 +93,18 @@ def test_figures_are_of_cycles_that_did_not_fail() -> None:
     assert (figure.min, figure.median, figure.max) == (10.0, 11.0, 12.0)
     assert result.run is not None
     assert result.run.median_s == 11.0
+
+
+def test_the_unit_of_a_figure_does_not_act_in_a_terminal_and_is_bounded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unit = "\x1b[2Jms\u202e" + "x" * 500
+    cycle = msgspec.structs.replace(cycles("ok")[0], figures=[RunFigure("value", 7.5, unit)])
+    print_table(summarize(PLAN, [cycle]), tmp_path, "")
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "\u202e" not in printed
+    assert "x" * 30 not in printed
 
 
 def test_what_we_interrupted_is_no_failure_and_no_success() -> None:

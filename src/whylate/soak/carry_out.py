@@ -76,7 +76,8 @@ def soak(
     DiskError.
     """
     with SoakJournal(directory, plan) as journal:
-        if goal.reached(journal.cycles):
+        # A killed host may have left the board on in its last cycle.
+        if goal.reached(journal.cycles) and not journal.recovered:
             return "done"
         try:
             board.hold(observer.log)

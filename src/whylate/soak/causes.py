@@ -30,11 +30,23 @@ def crash_causes(shown: Sequence[Crash], logged: Sequence[Crash]) -> list[Cause]
     """Return the crashes of the kernel and of programs, each kind of crash once.
 
     shown: on the console. logged: in the kernel's log. What is in both counts once; warnings are
-    no crashes.
+    no crashes. Where either has more than is kept, the count is the least that they can be.
     """
     known = {(crash.kind, crash.headline) for crash in shown}
     fresh = [crash for crash in logged if (crash.kind, crash.headline) not in known]
-    return _merged(filter(None, map(_crash_cause, [*shown, *fresh])))
+    least = _counts(shown), _counts(logged)
+    causes = []
+    for cause in _merged([*shown, *fresh]):
+        key = cause.kind, cause.what
+        counts = [of_one.get(key, (0, False)) for of_one in least]
+        causes.append(
+            msgspec.structs.replace(
+                cause,
+                count=max(cause.count, *(count for count, _ in counts)),
+                at_least=any(cut for _, cut in counts),
+            )
+        )
+    return causes
 
 
 def job_causes(job: AppEnd | None) -> list[Cause]:
@@ -64,7 +76,7 @@ def worst(failure: tuple[Outcome, str] | None, causes: Sequence[Cause]) -> tuple
 
 
 def _crash_cause(crash: Crash) -> Cause | None:
-    program = program_crash(crash)
+    program = program_crash(crash.kind, crash.headline)
     kind: FailureKind = "program-crashed"
     if crash.fatal:
         kind = "crashed"
@@ -73,16 +85,27 @@ def _crash_cause(crash: Crash) -> Cause | None:
     return Cause(kind, program or crash.kind, crash.headline)
 
 
-def _merged(causes: Iterable[Cause]) -> list[Cause]:
+def _merged(crashes: Iterable[Crash]) -> list[Cause]:
     """Return each kind of cause once, with its count and its first report."""
     merged: dict[tuple[FailureKind, str], Cause] = {}
-    for cause in causes:
+    for cause in filter(None, map(_crash_cause, crashes)):
         key = cause.kind, cause.what
         first = merged.get(key)
         merged[key] = (
             cause if first is None else msgspec.structs.replace(first, count=first.count + 1)
         )
     return list(merged.values())
+
+
+def _counts(crashes: Iterable[Crash]) -> dict[tuple[FailureKind, str], tuple[int, bool]]:
+    """Return how many crashes one log shows of each cause, and whether some were not kept."""
+    counts: dict[tuple[FailureKind, str], tuple[int, bool]] = {}
+    for crash in crashes:
+        cause = _crash_cause(crash)
+        if cause is not None:
+            count, cut = counts.get((cause.kind, cause.what), (0, False))
+            counts[cause.kind, cause.what] = count + 1 + crash.more, cut or crash.more > 0
+    return counts
 
 
 def _signal_name(number: int) -> str:

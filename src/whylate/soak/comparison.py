@@ -6,22 +6,27 @@ comparison whose host was killed is resumed as its soaks are.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 import numpy as np
 
-from whylate.boards.board import Board
+from whylate.boards.board import Board, BoardError
+from whylate.files import try_lock
 from whylate.recording.bounds import Integer, Small
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.store.lines import read_plan, write_plan
 from whylate.run.errors import RequestError
 from whylate.soak.carry_out import PAUSE_S, Goal, SoakObserver, count_judged, soak
-from whylate.soak.journal import PLAN, read_soak
+from whylate.soak.cycle import MAX_WHY
+from whylate.soak.journal import PLAN, SoakJournal, must_be_same, read_soak
 from whylate.soak.model import Cycle, FailureKind, Outcome, SoakPlan
 from whylate.soak.summary import Rate, SoakSummary, rate, summarize
 from whylate.stats.comparison.rarer_side import ALPHA, decide
@@ -98,29 +103,78 @@ def compare_soaks(
     whylate.soak.carry_out.soak() raises, and RequestError where `directory` has another comparison.
     """
     _begin(directory, plan, [side.plan for side in sides])
-    while True:
-        cycles = [_cycles(directory / folder) for folder in FOLDERS]
-        pairs = pair_up(cycles[0], cycles[1], plan.counted)
-        if pairs.verdict != "inconclusive":
-            return "decided"
-        if _is_over(goal, pairs, cycles):
-            return "done"
-        if stopped():
-            return "ended early"
-        if any(_is_hopeless(of_side, goal.give_up) for of_side in cycles):
-            return "given up"
-        which = next_side([_tried(of_side, plan.counted) for of_side in cycles], plan.seed)
-        side = sides[which]
-        if cycles[which] and cycles[which][-1].outcome in _NOT_TRIED:
-            time.sleep(PAUSE_S)
-        soak(
-            side.open_board(),
-            side.plan,
-            Goal(cycles=count_judged(cycles[which]) + 1),
-            directory / FOLDERS[which],
-            observers[which],
-            stopped,
+    with _locked(directory):
+        # What earlier starts saw is no reason to give up: somebody may have mended the board since.
+        earlier = [len(_cycles(directory / folder)) for folder in FOLDERS]
+        while True:
+            cycles = [_cycles(directory / folder) for folder in FOLDERS]
+            pairs = pair_up(cycles[0], cycles[1], plan.counted)
+            if pairs.verdict != "inconclusive":
+                return "decided"
+            if _is_over(goal, pairs, cycles):
+                return "done"
+            if stopped():
+                return "ended early"
+            ours = [of_side[before:] for of_side, before in zip(cycles, earlier, strict=True)]
+            if any(_is_hopeless(of_side, goal.give_up) for of_side in ours):
+                return "given up"
+            which = next_side([_tried(of_side, plan.counted) for of_side in cycles], plan.seed)
+            if cycles[which] and cycles[which][-1].outcome in _NOT_TRIED:
+                time.sleep(PAUSE_S)
+            place = directory / FOLDERS[which]
+            _add_cycle(sides[which], place, observers[which], stopped, used=bool(ours[which]))
+
+
+def _add_cycle(
+    side: Side,
+    directory: Path,
+    observer: SoakObserver,
+    stopped: Callable[[], bool],
+    *,
+    used: bool,
+) -> None:
+    """Carry out a cycle of a side. used: whether this start has used its board before.
+
+    Then a board that cannot be taken is counted; otherwise BoardError tells the user at once.
+    """
+    done = count_judged(_cycles(directory))
+    try:
+        soak(side.open_board(), side.plan, Goal(cycles=done + 1), directory, observer, stopped)
+    except BoardError as error:
+        if not used:
+            raise
+        if count_judged(_cycles(directory)) == done:
+            _note_no_power(side, directory, str(error), observer)
+
+
+def _note_no_power(side: Side, directory: Path, why: str, observer: SoakObserver) -> None:
+    """Add a cycle that failed before it began: the board could not be taken or switched off."""
+    with SoakJournal(directory, side.plan) as journal:
+        number, _ = journal.begin()
+        cycle = Cycle(
+            cycle=number,
+            session=journal.session,
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            outcome="no-power",
+            stage="power",
+            why=" ".join(why.split())[:MAX_WHY],
         )
+        journal.append(cycle)
+    observer.cycle_ended(cycle)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Keep other processes from carrying out the same comparison; raises RecordingError."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if not try_lock(fd):
+            raise RecordingError(
+                f"{directory} is the comparison of another whylate that still runs"
+            )
+        yield
+    finally:
+        os.close(fd)
 
 
 def pair_up(
@@ -181,19 +235,23 @@ def _begin(directory: Path, plan: ComparisonPlan, soaks: Sequence[SoakPlan]) -> 
                 f"counting {', '.join(held.counted)}): give the same command again to resume it, "
                 "or choose another name with -o"
             )
-        return
-    if directory.exists() and any(directory.iterdir()):
+    elif directory.exists() and any(directory.iterdir()):
         raise RecordingError(
             f"{directory} exists and is no comparison: choose another name with -o"
         )
     try:
+        directory.mkdir(parents=True, exist_ok=True)
+        # First, so that what a killed process left is known for a comparison, and completed.
+        write_plan(directory / COMPARISON, plan)
         for folder in FOLDERS:
-            (directory / folder).mkdir(parents=True, exist_ok=True)
+            (directory / folder).mkdir(exist_ok=True)
     except OSError as error:
         raise DiskError(f"{directory} cannot be written: {error.strerror}") from None
     for folder, soak_plan in zip(FOLDERS, soaks, strict=True):
-        write_plan(directory / folder / PLAN, soak_plan)
-    write_plan(directory / COMPARISON, plan)
+        if (directory / folder / PLAN).exists():
+            must_be_same(directory / folder, read_soak(directory / folder)[0], soak_plan)
+        else:
+            write_plan(directory / folder / PLAN, soak_plan)
 
 
 def _read_plan(directory: Path) -> ComparisonPlan:

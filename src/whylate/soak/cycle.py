@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import time
@@ -20,9 +21,10 @@ from whylate.run.measure import measure
 from whylate.run.progress import Observer, Progress, Step
 from whylate.soak.causes import crash_causes, job_causes, worst
 from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot
-from whylate.soak.guard import Guard
+from whylate.soak.guard import HANG_UP_S, Guard
 from whylate.soak.journal import CONSOLE, RECORDING
-from whylate.soak.kernel_log import read_kernel_log, show_program_crashes
+from whylate.soak.kernel_log import KernelLog, read_kernel_log, show_program_crashes
+from whylate.soak.line import CycleLine
 from whylate.soak.model import CRASHES, Cause, ConsoleCheck, Cycle, FailureKind, Outcome, SoakPlan
 from whylate.soak.run_result import RunResult, read_result
 
@@ -34,7 +36,7 @@ UNPLANNED_S = 3600.0
 #: Reading the kernel's log, over a slow line, or asking the kernel to log more.
 LOG_S = 60.0
 #: After these the board still answers, and its kernel's log is read.
-_ANSWERED: tuple[FailureKind, ...] = ("run-failed", "job-failed")
+_ANSWERED: tuple[FailureKind, ...] = ("run-failed", "job-failed", "timed-out")
 #: A run that is asked to end has so long for it.
 LEAVE_S = 10.0
 #: A board that was up answers within this.
@@ -99,13 +101,15 @@ class CycleRunner:
         self._tail = ConsoleTail(console, place / CONSOLE) if console is not None else None
         self._guard = Guard(self._power, self._tail, stopped)
         tailed = TailedConsole(console, self._tail) if console and self._tail else None
-        self._seen = _CycleBoard(board.name, tailed, board.start_probe)
+        self._line = CycleLine()
+        self._seen = _CycleBoard(board.name, tailed, self._start_probe)
+        self._number = 0
         self._stage = "power"
         self._boot_s: float | None = None
         self._measuring_s: float | None = None
         self._run_s: float | None = None
         self._result = RunResult()
-        self._logged: list[Crash] = []
+        self._logged = KernelLog()
         self._causes: list[Cause] = []
         self._ends: bool | None = None
 
@@ -117,14 +121,15 @@ class CycleRunner:
         Raises RequestError for a workload that no board could do, and DiskError.
         """
         started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._number = number
         self._begun = time.monotonic()
         failure: tuple[Outcome, str] | None = None
         try:
             with self._guard:
                 try:
                     self._boot()
-                    self._run(number)
-                    self._mark(number)
+                    self._run()
+                    self._mark()
                 except _LeftError:
                     failure = "interrupted", "ended by the user"
                 except CycleFailedError as error:
@@ -162,6 +167,7 @@ class CycleRunner:
             total_s=round(time.monotonic() - self._begun, 3),
             run_s=_rounded(self._run_s),
             console=console,
+            kernel_log_unread=" ".join(self._logged.unread.split())[:MAX_WHY],
             latency=self._result.latency,
             figures=list(self._result.figures),
             causes=self._causes,
@@ -206,27 +212,29 @@ class CycleRunner:
         self._tail.copy()
         return self._tail.bytes > 0
 
-    def _run(self, number: int) -> None:
+    def _run(self) -> None:
         """Measure, and read what the kernel logged meanwhile."""
         failed: CycleFailedError | None = None
-        self._guard.stage(LOG_S, LEAVE_S)
+        self._guard.stage(self._limit_s(LOG_S), LEAVE_S)
         show_program_crashes(self._board)
         self._unless_left()
         try:
-            self._measure(number)
+            self._measure()
         except CycleFailedError as error:
             if error.kind not in _ANSWERED:
                 raise
             failed = error
-        self._guard.stage(LOG_S, LEAVE_S)
+        self._guard.stage(self._limit_s(LOG_S), LEAVE_S)
         self._logged = read_kernel_log(self._board, self._place)
         self._unless_left()
         if failed is not None:
             raise failed
 
-    def _measure(self, number: int) -> None:
+    def _measure(self) -> None:
         self._stage = "probe"
-        self._guard.stage(run_limit_s(self._plan), LEAVE_S)
+        self._guard.stage(
+            run_limit_s(self._plan), LEAVE_S, self._line.end, self._limit_s(HANG_UP_S)
+        )
         place = self._place / RECORDING
         try:
             manifest = measure(self._seen, self._plan.run, place, self, self._ends_early)
@@ -245,7 +253,17 @@ class CycleRunner:
             self._fail("hung", "its kernel panicked")
         if manifest.state == "interrupted":
             raise _LeftError
-        self._check(manifest, number)
+        self._check(manifest)
+
+    def _start_probe(self, notify: Notify) -> StartedProbe:
+        return self._line.over(self._board.start_probe(notify))
+
+    def _limit_s(self, seconds: float) -> float:
+        """Return after which time the power is cut in a stage that has limits of its own.
+
+        A board that hangs may have to stay as it is: those limits then end the stage.
+        """
+        return math.inf if self._leave_crashed else seconds
 
     def _ends_early(self) -> bool:
         """Whether the run is to end: the user wants it, or the kernel is dead."""
@@ -254,7 +272,7 @@ class CycleRunner:
     def _has_panicked(self) -> bool:
         return self._tail is not None and self._tail.has_panicked()
 
-    def _check(self, manifest: Manifest, number: int) -> None:
+    def _check(self, manifest: Manifest) -> None:
         """Raise CycleFailedError where the run failed: a job of its own kind."""
         reasons = list(self._result.reasons)
         if manifest.state != "complete":
@@ -262,38 +280,34 @@ class CycleRunner:
         job = job_causes(self._result.job)
         if not reasons and not job:
             return
-        if reasons and not job and not self._answers(number):
-            self._fail("hung", f"it stopped answering; {reasons[0]}")
-        if job:
-            self._fail("job-failed", job[0].why)
-        self._fail("run-failed", reasons[0])
+        kind: FailureKind = "job-failed" if job else "run-failed"
+        why = job[0].why if job else reasons[0]
+        if not self._guard.hung_up and not self._answers():
+            self._fail("hung", f"it stopped answering; {why}")
+        self._fail(kind, why)
 
-    def _mark(self, number: int) -> None:
+    def _mark(self) -> None:
         """Check that the board still answers, and that its console still works."""
-        if not self._answers(number):
+        if not self._answers():
             self._fail("hung", "the board did not answer after the run")
         if self._tail is None:
             return
         self._guard.over()
         # /dev/console of a board may be elsewhere; then the mark never comes.
         deadline = time.monotonic() + (MARK_S if self._mark_seen is not False else 0.0)
-        while not (came := _mark_of(number).encode() in self._tail.read()[-(1 << 16) :]):
+        while not (came := _mark_of(self._number).encode() in self._tail.read()[-(1 << 16) :]):
             if time.monotonic() > deadline or self._stopped():
                 break
             time.sleep(0.05)
         self._ends = True if came else (False if self._mark_seen else None)
 
-    def _answers(self, number: int) -> bool:
+    def _answers(self) -> bool:
         """Whether a command still runs on the board; it prints the mark on the console."""
         # The shell waits longer for slow lines, which is too long here.
-        if self._leave_crashed:
-            # The power of a board that hangs is not cut then: the shell's own limits end this.
-            self._guard.over()
-        else:
-            self._guard.stage(ANSWER_S, LEAVE_S)
+        self._guard.stage(self._limit_s(ANSWER_S), LEAVE_S)
         # The board joins the parts of the mark, since the console echoes the command.
         script = 'echo "$1-$2" >/dev/console; :'
-        first, _, last = _mark_of(number).rpartition("-")
+        first, _, last = _mark_of(self._number).rpartition("-")
         try:
             done = self._board.run(["sh", "-c", script, "whylate", first, last], timeout_s=ANSWER_S)
         except BoardError:
@@ -325,9 +339,12 @@ class CycleRunner:
     # The outcome.
 
     def _fail(self, kind: FailureKind, why: str) -> None:
+        """Raise CycleFailedError; a run that was late hung where the board does not answer."""
         self._unless_left()
-        if self._guard.cut == "late" and kind != "hung":
-            kind, why = "hung", f"it exceeded its time limit: {why}"
+        if kind != "hung" and (self._guard.hung_up or self._guard.cut == "late"):
+            why = f"it exceeded its time limit: {why}"
+            kind = "timed-out" if self._guard.cut is None and self._answers() else "hung"
+            self._unless_left()
         raise CycleFailedError(kind, why) from None
 
     def _unless_left(self) -> None:
@@ -354,7 +371,7 @@ class CycleRunner:
         shown: list[Crash] = []
         if self._tail is not None:
             shown = list(find_crashes(self._tail.text(printed)))
-        return [*crash_causes(shown, self._logged), *job_causes(self._result.job)]
+        return [*crash_causes(shown, self._logged.crashes), *job_causes(self._result.job)]
 
     def _judge(
         self, failure: tuple[Outcome, str] | None, console: ConsoleCheck | None

@@ -1,4 +1,4 @@
-"""Cut the power of a board in a soak when a stage exceeds its time."""
+"""End what a soak waits for when a stage exceeds its time: its connection, or the board's power."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from whylate.soak.console import ConsoleTail
 LOOK_S = 0.1
 #: The power is cut again after this long if the stage still does not end.
 AGAIN_S = 15.0
+#: A stage whose connection was ended is over after this, or the power is cut.
+HANG_UP_S = 30.0
 
 
 class Guard:
@@ -32,9 +34,13 @@ class Guard:
         self._lock = threading.Lock()
         self._deadline: float | None = None
         self._patience_s = 0.0
+        self._hang_up: Callable[[], None] | None = None
+        self._hang_up_s = HANG_UP_S
         self._left_at: float | None = None
         #: Why the power was cut; None: it was not.
         self.cut: Literal["late", "left"] | None = None
+        #: Whether a stage exceeded its time, and its connection was ended.
+        self.hung_up = False
         #: Bytes that the console had printed before and after the last cut.
         self._printed: tuple[int, int] | None = None
         self._thread = threading.Thread(target=self._watch, name="soak-guard", daemon=True)
@@ -49,11 +55,22 @@ class Guard:
         self._end.set()
         self._thread.join()
 
-    def stage(self, limit_s: float, patience_s: float) -> None:
-        """Begin a stage that may last `limit_s`, and `patience_s` once the user wants to leave."""
+    def stage(
+        self,
+        limit_s: float,
+        patience_s: float,
+        hang_up: Callable[[], None] | None = None,
+        hang_up_s: float = HANG_UP_S,
+    ) -> None:
+        """Begin a stage that may last `limit_s`, and `patience_s` once the user wants to leave.
+
+        hang_up: ends the stage at its limit; the power is cut only where it is not over `hang_up_s`
+        after that.
+        """
         with self._lock:
             self._deadline = time.monotonic() + limit_s
             self._patience_s = patience_s
+            self._hang_up, self._hang_up_s = hang_up, hang_up_s
 
     def over(self) -> None:
         """End the last stage: nothing is cut from here on, not even halfway."""
@@ -76,7 +93,12 @@ class Guard:
                     self._tail.copy()
             with self._lock:
                 reason = self._reason(time.monotonic())
-                if reason is not None:
+                if reason == "late" and self._hang_up is not None:
+                    self._hang_up()
+                    self._hang_up = None
+                    self.hung_up = True
+                    self._deadline = time.monotonic() + self._hang_up_s
+                elif reason is not None:
                     self.cut = self.cut or reason
                     self._cut_it()
                     self._deadline = time.monotonic() + AGAIN_S

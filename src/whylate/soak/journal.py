@@ -70,6 +70,8 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
     """
 
     def __init__(self, directory: Path, plan: SoakPlan) -> None:
+        #: Whether a killed host left a cycle unfinished.
+        self.recovered = False
         super().__init__(directory, LAYOUT, plan)
         #: Counts the starts of the soak, from 1.
         self.session = max((cycle.session for cycle in self.cycles), default=0) + 1
@@ -102,14 +104,7 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
 
     def must_be_same(self, held: SoakPlan) -> None:
         """Raise RequestError for a soak of another plan."""
-        former, ours = _settings(held), _settings(self.plan)
-        for name in {**former, **ours}:
-            if former.get(name) != ours.get(name):
-                raise RequestError(
-                    f"{self.directory} is a soak with {_option(name)} "
-                    f"{_format(former.get(name))}, not {_format(ours.get(name))}: give the same "
-                    "command again to resume it, or choose another name with -o"
-                )
+        must_be_same(self.directory, held, self.plan)
 
     def recover(self) -> None:
         """Record a cycle that a killed host left unfinished."""
@@ -117,6 +112,7 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
         place = cycle_directory(self.directory, number)
         if not place.is_dir():
             return
+        self.recovered = True
         began = datetime.fromtimestamp(place.stat().st_mtime, UTC)
         # A crash in the console log so far is the board's.
         causes = _crashes(place / CONSOLE)
@@ -132,6 +128,18 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
                 causes=causes,
             )
         )
+
+
+def must_be_same(directory: Path, held: SoakPlan, plan: SoakPlan) -> None:
+    """Raise RequestError where the soak in a directory is of another plan."""
+    former, ours = _settings(held), _settings(plan)
+    for name in {**former, **ours}:
+        if former.get(name) != ours.get(name):
+            raise RequestError(
+                f"{directory} is a soak with {_option(name)} "
+                f"{_format(former.get(name))}, not {_format(ours.get(name))}: give the same "
+                "command again to resume it, or choose another name with -o"
+            )
 
 
 def cycle_directory(directory: Path, number: int) -> Path:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from pathlib import Path
 
 from whylate.boards.board import Board, BoardError, notify_nobody
 from whylate.boards.facts.bootlog import KERNEL_LOG
-from whylate.boards.facts.snapshot import FileRequest
+from whylate.boards.facts.snapshot import FileContent, FileRequest
 from whylate.boards.files import read_files
 from whylate.probe.budget import FACTS
 from whylate.probe.client import ProbeError
@@ -32,26 +33,43 @@ def show_program_crashes(board: Board) -> None:
         board.run(["sh", "-c", f"[ ! -e {_SHOW} ] || {script}"], timeout_s=_SHOW_S)
 
 
-def read_kernel_log(board: Board, place: Path) -> list[Crash]:
+@dataclass(frozen=True)
+class KernelLog:
+    """What the kernel's log shows. unread: why it was not read, or not to its end; "": it was."""
+
+    crashes: tuple[Crash, ...] = ()
+    unread: str = ""
+
+
+def read_kernel_log(board: Board, place: Path) -> KernelLog:
     """Return the crashes in the kernel's log, and keep a log that has some in `place`.
 
-    None where it cannot be read: whether the board still answers is tried after it. Raises
-    DiskError.
+    Whether a board on which it cannot be read still answers is tried after it. Raises DiskError.
     """
     request = FileRequest(KERNEL_LOG, LIMIT, kind="kernel log")
     try:
         with connected(board, notify_nobody) as (client, _):
             client.enter(FACTS)
             content = read_files(client, [request]).files.get(KERNEL_LOG)
-    except (BoardError, ProbeError):
-        return []
-    if content is None or content.error is not None:
-        return []
-    crashes = list(find_crashes(content.data))
-    if crashes:
+    except (BoardError, ProbeError) as error:
+        return KernelLog(unread=str(error))
+    log = search_log(content)
+    if log.crashes and content is not None:
         path = place / LOG
         try:
             path.write_bytes(content.data)
         except OSError as error:
             raise DiskError(f"{path} cannot be written: {error.strerror}") from None
-    return crashes
+    return log
+
+
+def search_log(content: FileContent | None) -> KernelLog:
+    """Return what the probe's answer shows."""
+    if content is None:
+        return KernelLog(unread="the probe did not send it")
+    if content.error is not None:
+        restricted = " (kernel.dmesg_restrict: for root alone)" if content.error == "EPERM" else ""
+        return KernelLog(unread=f"{content.error}{restricted}")
+    # The probe reads the oldest lines.
+    cut = f"its newest lines, beyond {LIMIT >> 10} KiB" if content.truncated else ""
+    return KernelLog(find_crashes(content.data), cut)

@@ -17,6 +17,7 @@ SCHEMA_VERSION = 2
 #: no-probe: it booted, and the probe did not start.
 #: run-failed: the workload failed, or its recording cannot be trusted; the board still answered.
 #: job-failed: the command that was run ended with a status other than 0, or by a signal.
+#: timed-out: the run exceeded its time limit; the board still answered.
 #: program-crashed: a program crashed; the board still answered.
 #: hung: it booted, and stopped answering. crashed: its kernel crashed.
 #: console-cut: all went well, but the console's log is incomplete.
@@ -26,6 +27,7 @@ FailureKind = Literal[
     "no-probe",
     "run-failed",
     "job-failed",
+    "timed-out",
     "program-crashed",
     "hung",
     "crashed",
@@ -106,13 +108,15 @@ class Latency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What made a cycle fail: "crashed", "soft lockup"; "job-failed", "status 2".
 
-    why: the first line of the report. count: how often it was seen in the cycle.
+    why: the first line of the report. count: how often it was seen in the cycle; at_least: or
+    more often, since more was logged than is kept.
     """
 
     kind: FailureKind
     what: str
     why: str
     count: Count = 1
+    at_least: bool = False
 
 
 class RunFigure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,6 +146,9 @@ class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     #: How long the run took, from where measuring began.
     run_s: float | None = None
     console: ConsoleCheck | None = None
+    #: Why the kernel's log was not searched after the run, or not to its end; "": it was, or the
+    #: cycle did not come so far.
+    kernel_log_unread: str = ""
     latency: Latency | None = None
     #: Of a run that measured something.
     figures: list[RunFigure] = []

@@ -71,6 +71,14 @@ class Consoles(msgspec.Struct, frozen=True):
     unknown: int
 
 
+class UnreadLogs(msgspec.Struct, frozen=True):
+    """Cycles whose kernel's log was not searched to its end, and why the first one's was not."""
+
+    count: int
+    first_cycle: int
+    why: str
+
+
 class Figures(msgspec.Struct, frozen=True):
     """A figure of the runs of cycles that did not fail; low, high as in Times."""
 
@@ -87,7 +95,7 @@ class Figures(msgspec.Struct, frozen=True):
 class SeenCause(msgspec.Struct, frozen=True):
     """A cause of failures: the rate of cycles that had it, and its first report.
 
-    events: how often it was seen, several times in one cycle too.
+    events: how often it was seen, several times in one cycle too; at_least: or more often.
     """
 
     kind: FailureKind
@@ -96,6 +104,7 @@ class SeenCause(msgspec.Struct, frozen=True):
     rate: Rate
     first_cycle: int
     why: str
+    at_least: bool = False
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -127,6 +136,7 @@ class SoakSummary(msgspec.Struct, frozen=True, kw_only=True):
     run: Times | None
     figures: list[Figures]
     consoles: Consoles
+    kernel_logs_unread: UnreadLogs | None
     #: Activations of all runs together, and their highest latency in ns.
     expected: int
     overrun: int
@@ -155,6 +165,7 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
         run=times([cycle.run_s for cycle in good if cycle.run_s is not None]),
         figures=_figures(good),
         consoles=_consoles(judged),
+        kernel_logs_unread=_unread_logs(judged),
         expected=sum(run.expected for run in runs),
         overrun=sum(run.overrun for run in runs),
         dropped=sum(run.dropped for run in runs),
@@ -247,6 +258,7 @@ def _causes(cycles: Sequence[Cycle], kind: FailureKind, of: int, hours: float) -
             rate=rate(len(those), of, hours),
             first_cycle=those[0][0].cycle,
             why=those[0][1].why,
+            at_least=any(cause.at_least for _, cause in those),
         )
         for what, those in sorted(seen.items(), key=lambda item: -len(item[1]))
     ]
@@ -256,6 +268,13 @@ def _consoles(judged: Sequence[Cycle]) -> Consoles:
     whole = [cycle.console.whole for cycle in judged if cycle.console is not None and cycle.boot_s]
     # A board that crashed during the run cannot print the mark after it.
     return Consoles(whole=whole.count(True), cut=whole.count(False), unknown=whole.count(None))
+
+
+def _unread_logs(judged: Sequence[Cycle]) -> UnreadLogs | None:
+    unread = [cycle for cycle in judged if cycle.kernel_log_unread]
+    if not unread:
+        return None
+    return UnreadLogs(len(unread), unread[0].cycle, unread[0].kernel_log_unread)
 
 
 def _memory(cycles: Sequence[Cycle]) -> Memory | None:

@@ -58,7 +58,7 @@ _output = option_under(Heading.OUTPUT)
 @_where("--boot-timeout", "boot_ns", type=DURATION, default="3min", show_default=True,
               help="Cut the power of a board that is not up after this.")  # fmt: skip
 @_where("--run-timeout", "run_timeout_ns", type=DURATION,
-              help="Cut the power of a board whose run is not over after this.  "
+              help="End a run that is not over after this.  "
               "[default: 4 min more than planned; 64 min for benchmarks]")  # fmt: skip
 @_where("--off-for", "off_ns", type=DURATION,
               help="Time between off and on.  [default: 2s; none for virtual boards]",
@@ -111,9 +111,10 @@ def soak(
     Without one the wakeups of --run-for, --interval and --load are measured. Crashes of the kernel
     and of programs, hangs, and commands that end with a status other than 0 are counted.
 
-    A board that hangs has its power cut after a timeout. Each cycle leaves its console log and its
-    recording in DIR, and one line in DIR/cycles.jsonl. After the host was killed, the same command
-    with the same DIR resumes. Ctrl-C cuts the power and ends the soak.
+    A board that hangs has its power cut after a timeout, except with --until-crash. Each cycle
+    leaves its console log and its recording in DIR, and one line in DIR/cycles.jsonl. After the
+    host was killed, the same command with the same DIR resumes. Ctrl-C cuts the power and ends the
+    soak.
 
     Exit status: 0 the soak is complete and no cycle failed, 1 a cycle failed, 3 the soak ended
     early or without a complete cycle, and none failed. With --compare: 0 a side crashes more often,

@@ -21,6 +21,7 @@ from whylate.soak.summary import (
     SeenCause,
     SoakSummary,
     Times,
+    UnreadLogs,
 )
 from whylate.stats.comparison.rarer_side import least_counts
 from whylate.text import plain
@@ -59,7 +60,7 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
         table.add_row(
             "wakeups", f"{summary.expected} expected, {summary.overrun} overruns{lost}{highest}"
         )
-    table.add_row("console logs", _consoles(summary))
+    _add_logs(table, summary)
     if summary.memory is not None:
         table.add_row("host memory", _memory(summary.memory))
     table.add_row("kept in", Text(plain(str(directory), 1000)))
@@ -81,6 +82,8 @@ def print_comparison(summary: ComparisonSummary, directory: Path, ended: str) ->
             counted = "" if failed.kind in summary.counted else ", not compared"
             row = Text(f"{failed.rate.count} of {failed.rate.of}{counted}, ")
             table.add_row(f"    {failed.kind}", row.append_text(_first(failed)))
+        if side.soak.kernel_logs_unread is not None:
+            table.add_row("  kernel log", _unread(side.soak.kernel_logs_unread))
         if side.soak.run is not None:
             table.add_row("  ran for", _times(side.soak.run))
         for figures in side.soak.figures[:MOST_FIGURES]:
@@ -115,7 +118,7 @@ def _cause(failed: Failed, cause: SeenCause) -> Text:
     only = cause.rate.count == failed.rate.count
     text = Text() if only else Text.assemble(_rate(cause.rate), "; ")
     if cause.events > cause.rate.count:
-        text.append(f"seen {cause.events} times, ")
+        text.append(f"seen {'at least ' if cause.at_least else ''}{cause.events} times, ")
     return Text.assemble(text, _first(cause))
 
 
@@ -127,7 +130,7 @@ def _figures(figures: Figures) -> Text:
     def shown(value: float) -> str:
         if figures.unit == "ns":
             return format_short_ns(round(value))
-        return f"{value:,.4g} {figures.unit}".rstrip()
+        return f"{value:,.4g} {plain(figures.unit, 20)}".rstrip()
 
     return _spread(
         figures.median, figures.low, figures.high, (figures.min, figures.max), shown, shown
@@ -200,6 +203,18 @@ def _consoles(summary: SoakSummary) -> Text:
     if logs.unknown:
         text.append(f", {logs.unknown} that end early or show no boot", "yellow")
     return text
+
+
+def _add_logs(table: Table, summary: SoakSummary) -> None:
+    table.add_row("console logs", _consoles(summary))
+    if summary.kernel_logs_unread is not None:
+        table.add_row("kernel log", _unread(summary.kernel_logs_unread))
+
+
+def _unread(logs: UnreadLogs) -> Text:
+    cycles = "1 cycle" if logs.count == 1 else f"{logs.count} cycles"
+    first = f"first in cycle {logs.first_cycle}: {plain(logs.why, 300)}"
+    return Text(f"not read in {cycles}, {first}", "yellow")
 
 
 def _memory(memory: Memory) -> Text:

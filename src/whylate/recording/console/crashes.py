@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from whylate.recording.console.crash_signs import MAY_BEGIN, SIGNS, Kind
+from whylate.recording.console.program_crashes import program_crash
 
 #: After one of these a measurement is worth nothing. "out of memory" and "program crash" only where
 #: they hit the probe.
@@ -22,6 +25,8 @@ FATAL: frozenset[Kind] = frozenset(
 
 #: Bounds of what is kept: a console may repeat itself forever.
 MAX_CRASHES = 32
+#: Of each kind of program crash, beside those.
+MAX_PROGRAM_CRASHES = 32
 MAX_FRAMES = 64
 MAX_HEADLINE = 300
 MAX_FRAME = 160
@@ -47,6 +52,13 @@ class Crash:
     backtrace: tuple[str, ...]
     #: The line of the console's text on which the headline stands, from 1.
     line: int
+    #: How many more of its sort came for which there was no place.
+    more: int = 0
+
+    @property
+    def sort(self) -> str:
+        """What is counted together: crashes of programs by their kind, others by theirs."""
+        return _program(self) or self.kind
 
     @property
     def fatal(self) -> bool:
@@ -83,8 +95,9 @@ _TIMES = re.compile(r"\d+(?:s\b| seconds| jiffies)|:\d+(?=\])")
 def find_crashes(console: str | bytes) -> tuple[Crash, ...]:
     """Return what went wrong according to a console, in the order in which it was printed.
 
-    At most MAX_CRASHES; where there are more, those that are fatal. Takes time in proportion to
-    the text. Never raises for any text.
+    At most MAX_CRASHES; where there are more, those that are fatal. Crashes of programs have
+    places of their own, MAX_PROGRAM_CRASHES of each kind. The last one of a sort has the number of
+    those that got no place. Takes time in proportion to the text. Never raises for any text.
     """
     if isinstance(console, bytes):
         console = console.decode("utf-8", "backslashreplace")
@@ -148,6 +161,8 @@ class _Report:
     ended: bool = False
     #: Whether it is printed again: its frames are known.
     repeated: bool = False
+    #: The sort with which it is counted while it has no place.
+    counted_as: str | None = None
 
 
 class _Reader:
@@ -170,8 +185,12 @@ class _Reader:
     def __init__(self) -> None:
         self._reports: list[_Report] = []
         self._open: _Report | None = None
-        #: By whether they are fatal, so that the others take no room from these.
-        self._known: dict[bool, dict[tuple[Kind, str], _Report]] = {False: {}, True: {}}
+        #: Crashes of programs, by their kind.
+        self._of_programs: defaultdict[str, list[_Report]] = defaultdict(list)
+        #: How many got no place, by sort.
+        self._more: Counter[str] = Counter()
+        #: By whose places they take: the fatal ones have their own.
+        self._known: defaultdict[str, dict[tuple[Kind, str], _Report]] = defaultdict(dict)
         #: The messages before this one, latest last: some reports begin with their reason.
         self._before: list[tuple[int, str]] = []
         #: A "panic:" that is FreeBSD's if the next lines look like it.
@@ -198,8 +217,14 @@ class _Reader:
     def crashes(self) -> Iterator[Crash]:
         """Yield the crashes in the order in which they were printed."""
         # A report may be kept only after later ones have begun.
-        for report in sorted(self._reports, key=lambda report: report.crash.line):
-            yield replace(report.crash, backtrace=tuple(report.frames))
+        kept = sorted(
+            chain(self._reports, *self._of_programs.values()), key=lambda report: report.crash.line
+        )
+        last = {report.crash.sort: report for report in kept}
+        for report in kept:
+            sort = report.crash.sort
+            more = self._more[sort] if last[sort] is report else 0
+            yield replace(report.crash, backtrace=tuple(report.frames), more=more)
 
     def _forget(self, number: int, message: str) -> None:
         """Close what can have nothing more to come."""
@@ -227,7 +252,8 @@ class _Reader:
             headline = self._with_reason(headline)
         key = kind, _TIMES.sub("#", headline)
         crash = Crash(kind, _plain(headline, MAX_HEADLINE), (), line)
-        known = self._known[crash.fatal]
+        program = _program(crash)
+        known = self._known["fatal" if crash.fatal else program or "harmless"]
         again = known.get(key)
         if again is not None:
             # Nothing new, but a panic may follow.
@@ -247,19 +273,39 @@ class _Reader:
             known[key] = report
 
     def _keep(self, report: _Report) -> None:
+        """Keep a report where there is room, and count it otherwise."""
+        program = _program(report.crash)
+        if report in self._reports or any(report in kept for kept in self._of_programs.values()):
+            return
+        if report.counted_as is not None:
+            # It may get a place after all, since it turned out to be fatal.
+            self._more[report.counted_as] -= 1
+            report.counted_as = None
+        if program is None:
+            self._keep_among_all(report)
+        elif len(self._of_programs[program]) < MAX_PROGRAM_CRASHES:
+            self._of_programs[program].append(report)
+        else:
+            self._count(report)
+
+    def _keep_among_all(self, report: _Report) -> None:
         """Keep a report as long as there is room; the last place is for a panic.
 
-        A fatal report replaces the oldest that is not: many processes killed for memory do not
-        hide a lockup after them.
+        A fatal report replaces the oldest that is not: many warnings do not hide a lockup after
+        them.
         """
-        if report in self._reports:
-            return
         if len(self._reports) >= MAX_CRASHES - (report.crash.kind != "panic"):
             harmless = next((report for report in self._reports if not report.crash.fatal), None)
             if harmless is None or not report.crash.fatal:
+                self._count(report)
                 return
             self._reports.remove(harmless)
+            self._count(harmless)
         self._reports.append(report)
+
+    def _count(self, report: _Report) -> None:
+        report.counted_as = report.crash.sort
+        self._more[report.counted_as] += 1
 
     def _belongs(self, last: _Report, kind: Kind, headline: str) -> bool:
         if kind == "panic":
@@ -298,6 +344,11 @@ class _Reader:
                 report.frames.append(_plain(message.strip(), MAX_FRAME))
         elif _TRACE.search(message) or _CPU.search(message):
             report.until = number
+
+
+def _program(crash: Crash) -> str | None:
+    """Return the kind of a program's crash; None of what takes a place of the kernel's."""
+    return None if crash.fatal else program_crash(crash.kind, crash.headline)
 
 
 def _sign(message: str) -> tuple[Kind, str] | None:

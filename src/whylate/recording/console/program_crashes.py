@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from whylate.recording.console.crashes import Crash
+from whylate.recording.console.crash_signs import Kind
 
 ProgramCrash = Literal["segfault", "trap", "core dump", "OOM kill", "unhandled signal"]
 
@@ -18,9 +18,9 @@ _SIGNS: tuple[tuple[ProgramCrash, re.Pattern[str]], ...] = (
 )
 
 
-def program_crash(crash: Crash) -> ProgramCrash | None:
+def program_crash(crash: Kind, headline: str) -> ProgramCrash | None:
     """Return which crash of a program it is; None for what concerns the kernel."""
-    if crash.kind not in ("program crash", "out of memory"):
+    if crash not in ("program crash", "out of memory"):
         return None
-    kinds = (kind for kind, sign in _SIGNS if sign.search(crash.headline))
+    kinds = (kind for kind, sign in _SIGNS if sign.search(headline))
     return next(kinds, "unhandled signal")

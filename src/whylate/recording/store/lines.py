@@ -20,9 +20,9 @@ import msgspec
 from whylate.files import bytes_text, read_bounded, try_lock, write_all, write_whole
 from whylate.recording.errors import DiskError, RecordingError
 
-#: Bytes of a plan, and of a line.
+#: Bytes of a plan, and of a line with its end.
 _MAX_PLAN = 1 << 20
-_MAX_LINE = 1 << 16
+MAX_LINE = 1 << 20
 #: Bytes of a file of lines.
 _MAX_LINES = 256 << 20
 
@@ -78,13 +78,19 @@ def write_plan(path: Path, plan: object) -> None:
 def read_lines(path: Path, kind: type[T]) -> tuple[list[T], int]:
     """Return the items of the lines, and their size in bytes.
 
-    An incomplete last line is left out. Raises RecordingError.
+    An incomplete last line is left out. Raises RecordingError, also for a line that is too long:
+    what stands behind it is not lost.
     """
     items: list[T] = []
     good = 0
     try:
         with path.open("rb") as file:
-            while line := file.readline(_MAX_LINE):
+            while line := file.readline(MAX_LINE + 1):
+                if len(line) > MAX_LINE:
+                    raise RecordingError(
+                        f"{path} is damaged in line {len(items) + 1}: it is longer than "
+                        f"{bytes_text(MAX_LINE)}"
+                    )
                 if not line.endswith(b"\n"):
                     break
                 try:
@@ -105,6 +111,17 @@ def read_lines(path: Path, kind: type[T]) -> tuple[list[T], int]:
     return items, good
 
 
+def _encoded(path: Path, item: object) -> bytes:
+    """Return the line of an item; raises RecordingError where read_lines() would not take it."""
+    line = msgspec.json.encode(item) + b"\n"
+    if len(line) > MAX_LINE:
+        raise RecordingError(
+            f"{path}: a line of {bytes_text(len(line))} is not written: up to "
+            f"{bytes_text(MAX_LINE)} are read again"
+        )
+    return line
+
+
 def append_lines(path: Path, kind: type[T], items: Sequence[T]) -> None:
     """Add a line for each item; all are on the disk when this returns.
 
@@ -121,7 +138,7 @@ def append_lines(path: Path, kind: type[T], items: Sequence[T]) -> None:
         _, good = read_lines(path, kind)
         if good < os.fstat(fd).st_size:
             os.ftruncate(fd, good)
-        write_all(fd, b"".join(msgspec.json.encode(item) + b"\n" for item in items))
+        write_all(fd, b"".join(_encoded(path, item) for item in items))
         os.fsync(fd)
     except OSError as error:
         raise DiskError(f"{path} cannot be written: {error.strerror}") from None
@@ -209,12 +226,16 @@ class LineDirectory(Generic[P, L]):
         """Complete what a killed process left."""
 
     def append(self, line: L) -> None:
-        """Write a line; it is on the disk when this returns. Raises DiskError."""
+        """Write a line; it is on the disk when this returns.
+
+        Raises DiskError, and RecordingError for a line that could not be read again.
+        """
+        encoded = _encoded(self._path, line)
         with self._lock:
             size: int | None = None
             try:
                 size = os.fstat(self._fd).st_size
-                write_all(self._fd, msgspec.json.encode(line) + b"\n")
+                write_all(self._fd, encoded)
                 os.fsync(self._fd)
             except OSError as error:
                 # Another thread's line must not follow the beginning of this one.
