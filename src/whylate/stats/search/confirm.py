@@ -26,9 +26,9 @@ from whylate.stats.search.target import Target, arm_of, arms_of, fresh_runs, pla
 EQUAL_ALPHA, APART_ALPHA = 0.025, 0.005
 #: Level of the test that a member matters, at each look.
 MEMBER_ALPHA = 0.005
-#: Looks: after so many tries of each corner, each a quarter further than the last. All together, a
-#: set that closes exactly 1 - margin of the gap in one direction and all of it in the other was
-#: confirmed in 10 of 150 simulations, and one that does so in both directions in none.
+#: Looks: after so many tries of each corner, each a quarter further than the last. The level is of
+#: one look: with a gap of 6 a set that closes exactly 1 - margin of it in one direction and all of
+#: it in the other was confirmed in 29 of 150 simulations, and one that does so in both in none.
 LOOKS = (4, 6, 8, 10, 12, 16, 20, 24, 30, 38, 48, 60, 76, 96, 120, 150, 200)
 #: Tries after which a set that is not confirmed is compared with others again.
 DOUBTFUL_AFTER = 8
