@@ -66,8 +66,8 @@ def test_a_log_that_begins_anew_is_read_anew(tmp_path: Path) -> None:
     assert len(view(tail).crashes) == 1
     log.write_bytes(b"second boot\n")
     assert texts(view(tail)) == ["second boot"]
-    log.write_bytes(b"another boot, with more than the one before\n")
-    assert texts(view(tail)) == ["another boot, with more than the one before"]
+    log.write_bytes(b"another boot, with more than the former boot\n")
+    assert texts(view(tail)) == ["another boot, with more than the former boot"]
     log.unlink()
     log.write_bytes(b"third boot, longer than the second one\n")
     assert texts(view(tail)) == ["third boot, longer than the second one"]

@@ -25,7 +25,7 @@ from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.store.lines import read_plan, write_plan
 from whylate.run.errors import RequestError
 from whylate.soak.carry_out import PAUSE_S, Goal, SoakObserver, count_judged, soak
-from whylate.soak.cycle import MAX_WHY
+from whylate.soak.cycle import short_why
 from whylate.soak.journal import PLAN, SoakJournal, must_be_same, read_soak
 from whylate.soak.model import Cycle, FailureKind, Outcome, SoakPlan
 from whylate.soak.summary import Rate, SoakSummary, rate, summarize
@@ -157,7 +157,7 @@ def _note_no_power(side: Side, directory: Path, why: str, observer: SoakObserver
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             outcome="no-power",
             stage="power",
-            why=" ".join(why.split())[:MAX_WHY],
+            why=short_why(why),
         )
         journal.append(cycle)
     observer.cycle_ended(cycle)

@@ -161,13 +161,13 @@ class CycleRunner:
             started=started,
             outcome=outcome,
             stage="done" if outcome == "ok" else self._stage,
-            why=" ".join(why.split())[:MAX_WHY],
+            why=short_why(why),
             boot_s=_rounded(self._boot_s),
             measuring_s=_rounded(self._measuring_s),
             total_s=round(time.monotonic() - self._begun, 3),
             run_s=_rounded(self._run_s),
             console=console,
-            kernel_log_unread=" ".join(self._logged.unread.split())[:MAX_WHY],
+            kernel_log_unread=short_why(self._logged.unread),
             latency=self._result.latency,
             figures=list(self._result.figures),
             causes=self._causes,
@@ -416,6 +416,11 @@ def run_limit_s(plan: SoakPlan) -> float:
     activations = plan.run.activations
     planned_s = UNPLANNED_S if activations is None else activations.duration_ns / 1e9
     return planned_s + RUN_MORE_S
+
+
+def short_why(why: str) -> str:
+    """Return a reason as a cycle has it: one line that is not too long."""
+    return " ".join(why.split())[:MAX_WHY]
 
 
 def rss_bytes() -> int:

@@ -47,15 +47,22 @@ def used_places() -> list[Place]:
 
     Those in use first: of many boards, whoever shows some shows those.
     """
-    places = [
-        Place(name, path) for path in state_directories() if (name := read_name(path)) is not None
-    ]
-    return sorted(places, key=lambda place: (not read_uses(place.directory), place.name))
+    return [place for _, place in _used()]
 
 
 def places_in_use() -> list[Place]:
     """Return the boards that a process uses now; raises BoardError."""
-    return [place for place in used_places() if read_uses(place.directory)]
+    return [place for is_free, place in _used() if not is_free]
+
+
+def _used() -> list[tuple[bool, Place]]:
+    """Return the boards that were used, those in use first; beside each whether it is free."""
+    named = [
+        (not read_uses(path), Place(name, path))
+        for path in state_directories()
+        if (name := read_name(path)) is not None
+    ]
+    return sorted(named, key=lambda each: (each[0], each[1].name))
 
 
 class Watch:

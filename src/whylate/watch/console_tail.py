@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import codecs
 import os
-import re
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
 from whylate.recording.console.crashes import Crash, CrashFinder
+from whylate.recording.console.escapes import without_escapes
 from whylate.text import plain
 from whylate.watch.followed import opened_regular
 from whylate.watch.model import ConsoleView, CrashMark, Line
@@ -24,7 +24,6 @@ _LAST_BYTES = 64
 _MOST_CRASHES = 8
 #: So many zeros are a part that was freed, not what a board printed.
 _LEAST_FREED = 512
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|[()][AB012]|[=>78])")
 
 
 class ConsoleTail:
@@ -156,4 +155,4 @@ def _shortened(line: str) -> str:
 def _shown(line: str) -> str:
     """Return a line as it is shown: what was written over by a carriage return is left out."""
     parts = [part for part in line.split("\r") if part.strip()]
-    return plain(_ANSI.sub("", parts[-1] if parts else ""), MOST_SHOWN)
+    return plain(without_escapes(parts[-1] if parts else ""), MOST_SHOWN)

@@ -19,6 +19,7 @@ from whylate.stats.search.model import (
     NoGap,
     NotAmong,
     Undecided,
+    not_apart,
 )
 
 #: How each answer is called.
@@ -93,11 +94,10 @@ def _evidence(sets: Sets, answer: Answer | None) -> dict[str, Any]:
 
 def _effect(sets: Sets, effect: Effect, atoms: Sequence[Items]) -> dict[str, Any]:
     """Return a culprit. never_run_apart: others that it may as well be."""
-    together = next((atom for atom in atoms if effect.item in atom), ())
     return {
         sets.nouns.unit: sets.items[effect.item].name,
         "share": asdict(effect.share),
-        "never_run_apart": [sets.items[item].name for item in together if item != effect.item],
+        "never_run_apart": [sets.items[item].name for item in not_apart(atoms, effect.item)],
     }
 
 

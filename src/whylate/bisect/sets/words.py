@@ -20,6 +20,7 @@ from whylate.stats.search.model import (
     NoGap,
     NotAmong,
     Undecided,
+    not_apart,
 )
 from whylate.text import plain
 
@@ -36,21 +37,20 @@ def lines_of(sets: Sets, runs: Sequence[MadeRun], answer: Answer | None) -> Iter
     gap = answer.gap
     if gap is not None:
         yield _gap(sets, gap)
-    yield from _result(sets, answer, _run_s(sets, runs))
+    yield from _result(sets, answer, _took_s(sets, runs) / max(len(runs), 1))
 
 
-def _run_s(sets: Sets, runs: Sequence[MadeRun]) -> float:
-    """Return how long a run takes on average, all boards at work."""
-    return sum(made.took_s for made in runs) / max(len(runs), 1) / len(sets.plan.study.boards)
+def _took_s(sets: Sets, runs: Sequence[MadeRun]) -> float:
+    """Return how long runs took, all boards at work."""
+    return sum(made.took_s for made in runs) / len(sets.plan.study.boards)
 
 
 def _work(sets: Sets, runs: Sequence[MadeRun]) -> str:
     untestable = sum(made.value is None for made in runs)
-    took_s = sum(made.took_s for made in runs) / len(sets.plan.study.boards)
     text = (
         f"{sets.plan.statistic} by {len(sets.items):,} {sets.nouns.plural}: "
         f"{sets.plan.first.name} and {sets.plan.second.name}, "
-        f"{len(runs)} runs in {format_seconds_up(took_s)}"
+        f"{len(runs)} runs in {format_seconds_up(_took_s(sets, runs))}"
     )
     return text + (f", {untestable} of them untestable" if untestable else "")
 
@@ -112,9 +112,9 @@ def _told_apart(answer: Culprits | ExplainsPart) -> Iterator[tuple[Effect, Items
     for effect in answer.effects:
         if effect.item in seen:
             continue
-        together = next((atom for atom in answer.atoms if effect.item in atom), ())
-        seen |= set(together)
-        yield effect, tuple(item for item in together if item != effect.item)
+        others = not_apart(answer.atoms, effect.item)
+        seen |= set(others)
+        yield effect, others
 
 
 def _effects(sets: Sets, answer: Culprits | ExplainsPart) -> Iterator[str]:

@@ -20,6 +20,11 @@ SWEEPS: dict[type[BenchmarkWorkload], Callable[[Source], list[Sweep]]] = {
     Clock: read_clock_sweeps,
     Switch: read_switch_sweeps,
 }
+#: What forecasts are scored by: also chunks, which are no number of threads or tasks.
+MEASURED: dict[type[BenchmarkWorkload], Callable[..., list[Sweep]]] = {
+    **SWEEPS,
+    Bulk: read_chunk_sweeps,
+}
 
 
 def read_sweeps(recording: Recording) -> list[Sweep]:
@@ -37,7 +42,7 @@ def read_sweeps(recording: Recording) -> list[Sweep]:
 def read_measured(recording: Recording) -> list[Sweep]:
     """Return all that forecasts may be of, also times; nothing where there is no such number."""
     benchmark = recording.manifest.plan.benchmark
-    read = read_chunk_sweeps if isinstance(benchmark, Bulk) else SWEEPS.get(type(benchmark))  # type: ignore[arg-type]
+    read = MEASURED.get(type(benchmark))  # type: ignore[arg-type]
     return [] if read is None else read(Source(recording.manifest, recording.repetitions))
 
 

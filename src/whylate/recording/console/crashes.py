@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from whylate.recording.console.crash_signs import MAY_BEGIN, SIGNS, Kind
+from whylate.recording.console.escapes import without_escapes
 from whylate.recording.console.program_crashes import program_crash
 
 #: After one of these a measurement is worth nothing. "out of memory" and "program crash" only where
@@ -82,7 +83,6 @@ _FRAME = re.compile(
     r"|^[A-Za-z_]\w{0,120} from \w"
 )
 
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|[()][AB012]|[=>78])")
 _STAMP = re.compile(
     r"(?:<\d{1,2}>)?\[ {0,10}\d{1,10}\.\d{1,9}\](?:\[ {0,10}[TC]\d{1,10}\])? ?"
     r"|^\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] ?"  # dmesg -T
@@ -376,7 +376,7 @@ def _looked_at(part: str) -> tuple[str, ...]:
 
 def _message(line: str) -> str:
     """Return the kernel's message in a line."""
-    line = _ANSI.sub("", line) if "\x1b" in line else line
+    line = without_escapes(line)
     match = _STAMP.search(line)
     if match:
         line = line[match.end() :]

@@ -75,8 +75,8 @@ def judge_target(problem: Problem, target: Target, history: Sequence[Run]) -> Ju
     test agrees (member_test.py).
     """
     rng = np.random.default_rng([problem.seed, len(history), 2])
-    between = list(range(1, target.full))
-    done = _rounds(history, target, Purpose.RESOLVE, max(len(between), 1))
+    between = target.full - 1
+    done = _rounds(history, target, Purpose.RESOLVE, max(between, 1))
     if (first := first_settings(target, done, rng)) is not None:
         return _more_between(problem, target, history, first)
     arm = arms_of(history, target)
@@ -180,7 +180,7 @@ def _more_corners(
     corners = _corners(problem, target) * _TRIES_AT_ONCE
     planned = plan_arms(problem, target, corners, history, Purpose.CONFIRM)
     ends = sum(run.planned.purpose is Purpose.END for run in history)
-    if ends < 2 * tries or tries % 4 == 0:
+    if ends < 2 * tries or tries // _TRIES_AT_ONCE % 2 == 0:
         board = len(history) % problem.boards
         planned += [end_of(problem, fast, board) for fast in (False, True)]
     return Judgement(Outcome.UNDECIDED, tuple(planned[place] for place in

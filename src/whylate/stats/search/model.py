@@ -10,6 +10,7 @@ it is searched like an item; its index is the number of items.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -154,6 +155,12 @@ class Culprits:
     effects: tuple[Effect, ...]
     confirmation: Confirmation
     atoms: tuple[Items, ...]
+
+
+def not_apart(atoms: Sequence[Items], item: int) -> Items:
+    """Return the items that were not separated from one, by the atoms of an answer."""
+    together = next((atom for atom in atoms if item in atom), ())
+    return tuple(other for other in together if other != item)
 
 
 @dataclass(frozen=True)
