@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from boot_boards import OWN, TreeBoard
 
+from boot_boards import OWN, TreeBoard
 from whylate.boards.board import Board, BoardError, notify_nobody
 from whylate.boards.boot import restart
 from whylate.boards.ready import boot as boot_own
