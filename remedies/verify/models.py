@@ -73,6 +73,7 @@ LONG_MODELS = (
     Model("asid_symmetric", ("FLUSH_FIRST",)),
     Model("asid_symmetric", ("GENERATIONS=2", "UNMAP_LATE"), holds=False),
     Model("asid_progress", ("CPUS=4",), progress=True, depth=4_000_000),
+    Model("asid_turns", ("CHANGERS=1",)),
     Model("asid_turns", may_not_end=True),
     Model("asid_turns", ("LOOK_FIRST",), holds=False),
     Model("asid_turns", ("COUNT_LAST",), holds=False),
