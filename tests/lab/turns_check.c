@@ -10,20 +10,18 @@
  *
  *	SPACES FAULT SWITCHES CHANGES FLUSHES INTERRUPTS WRONG
  */
-#include <linux/completion.h>
-#include <linux/cpu.h>
-#include <linux/debugfs.h>
-#include <linux/kthread.h>
-#include <linux/module.h>
-#include <linux/seq_file.h>
 #include <linux/smp.h>
+
+#define CPUS  2u
+#define RUNS  5u
+#define STEPS 3000u
+
+#include "check_module.h"
 
 #include "asid_turns.h"
 
-#define CPUS	 2u
-#define SWITCHES 3000u
-#define USES	 3u
-#define SPACES	 16u
+#define USES   3u
+#define SPACES 16u
 /* Switches between two changes. */
 #define CALM 8u
 
@@ -35,7 +33,7 @@ struct run {
 	u64 switches, changes, flushes, interrupts, wrong;
 };
 
-static struct run runs[] = {
+static struct run runs[RUNS] = {
     {ASID_TURNS, NONE}, {ASID_TURNS + 1, NONE},	    {SPACES, NONE},
     {SPACES, NO_FLUSH}, {ASID_TURNS, NO_INTERRUPT},
 };
@@ -53,9 +51,7 @@ static struct cpu_state {
 	} tlb[ASID_TURNS];
 	u32 space, slot; /* what is loaded */
 	u64 changes, flushes, interrupts, wrong;
-	struct completion ended;
 } states[CPUS];
-static struct dentry *file;
 
 static void flush_slot(struct cpu_state *state, u32 slot)
 {
@@ -122,39 +118,30 @@ static void switch_to(u32 cpu, u32 space)
 	use(state);
 }
 
-static int switch_often(void *number)
+static void check_step(u32 cpu, u32 step, u32 random)
 {
-	u32 cpu = (u32)(uintptr_t)number, random = cpu + 1, i, j;
 	unsigned long flags;
+	u32 i;
 
-	for (i = 0; i < SWITCHES; i++) {
-		/* Xorshift (Marsaglia 2003). */
-		random ^= random << 13;
-		random ^= random >> 17;
-		random ^= random << 5;
-		local_irq_save(flags);
-		switch_to(cpu, random % now->spaces);
-		local_irq_restore(flags);
-		if (i % CALM == 0) {
-			change((random >> 8) % now->spaces);
-			states[cpu].changes++;
-		}
-		for (j = 0; j < USES; j++) {
-			local_irq_save(flags);
-			use(&states[cpu]);
-			local_irq_restore(flags);
-		}
-		if (i % 64 == 0)
-			cond_resched();
+	local_irq_save(flags);
+	switch_to(cpu, random % now->spaces);
+	local_irq_restore(flags);
+	if (step % CALM == 0) {
+		change((random >> 8) % now->spaces);
+		states[cpu].changes++;
 	}
-	complete(&states[cpu].ended);
-	return 0;
+	for (i = 0; i < USES; i++) {
+		local_irq_save(flags);
+		use(&states[cpu]);
+		local_irq_restore(flags);
+	}
 }
 
-static int carry_out(struct run *run)
+static int check_run(u32 number)
 {
-	struct task_struct *task;
+	struct run *run = &runs[number];
 	u32 cpu, i;
+	int error;
 
 	now = run;
 	memset(states, 0, sizeof(states));
@@ -163,25 +150,18 @@ static int carry_out(struct run *run)
 		atomic64_set(&version[i], 0);
 		atomic64_set(&finished[i], 0);
 	}
-	for (cpu = 0; cpu < CPUS; cpu++) {
+	for (cpu = 0; cpu < CPUS; cpu++)
 		turns_init(&cpus[cpu]);
-		init_completion(&states[cpu].ended);
-	}
+	error = step_on_all_cpus();
+	if (error)
+		return error;
 	for (cpu = 0; cpu < CPUS; cpu++) {
-		task = kthread_create(switch_often, (void *)(uintptr_t)cpu, "turns_check/%u", cpu);
-		if (IS_ERR(task))
-			return PTR_ERR(task);
-		kthread_bind(task, cpu);
-		wake_up_process(task);
-	}
-	for (cpu = 0; cpu < CPUS; cpu++) {
-		wait_for_completion(&states[cpu].ended);
 		run->changes += states[cpu].changes;
 		run->flushes += states[cpu].flushes;
 		run->interrupts += states[cpu].interrupts;
 		run->wrong += states[cpu].wrong;
 	}
-	run->switches = (u64)CPUS * SWITCHES;
+	run->switches = (u64)CPUS * STEPS;
 	return 0;
 }
 
@@ -195,29 +175,3 @@ static int results_show(struct seq_file *log, void *unused)
 			   runs[i].wrong);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(results);
-
-static int __init begin(void)
-{
-	uint i;
-
-	if (!cpu_online(CPUS - 1))
-		return -EINVAL;
-	for (i = 0; i < ARRAY_SIZE(runs); i++) {
-		int error = carry_out(&runs[i]);
-
-		if (error)
-			return error;
-	}
-	file = debugfs_create_file("turns_check", 0444, NULL, NULL, &results_fops);
-	return 0;
-}
-
-static void __exit end(void)
-{
-	debugfs_remove(file);
-}
-
-module_init(begin);
-module_exit(end);
-MODULE_LICENSE("GPL");
