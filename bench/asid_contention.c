@@ -6,13 +6,16 @@
  * keep their identifiers. All others switch to an address space that never ran, the most that an
  * allocator can be asked for: bitmap is asid.h; list has its free identifiers on a stack; cache
  * gives each CPU a few, that it hands out without the lock. The last two are for comparison, and
- * proved by nobody. The hooks do nothing: what a flush costs is the hardware's.
+ * proved by nobody. turns-known and turns are the same with asid_turns.h, where each CPU hands out
+ * its own slots. The hooks do nothing: what a flush costs is the hardware's.
  *
  * A lock that serves in order is slow where its next holder has no CPU. With more threads than CPUs
  * waiting is sched_yield() here; in a kernel the holder has interrupts disabled, and its CPU.
  *
  * Prints the switches, the CPU time of all threads in ns and the elapsed time in ns. With MS = 0
- * it prints the median ns of a switch in which a generation begins, with THREADS CPUs.
+ * it prints the median ns of a switch in which a generation begins, with THREADS CPUs; of turns,
+ * which has no generations, the median ns of telling THREADS CPUs that a translation was taken
+ * away.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -30,20 +33,23 @@
 static int more_than_cpus;
 
 #include "../remedies/asid.h"
+#include "../remedies/asid_turns.h"
 
 #define MOST_THREADS 16u
 #define IDS	     65536u
 #define CACHE	     16u
 #define BATCH	     16u
 #define ROLLOVERS    25u
+#define CHANGES	     64u
 
-enum form { KNOWN, BITMAP, LIST, CACHED };
+enum form { KNOWN, BITMAP, LIST, CACHED, TURNS_KNOWN, TURNS };
 
 static struct asid_allocator ids;
 static struct asid_cpu cpus[MOST_THREADS];
 static uint64_t used[IDS / 64], kept[IDS / 64];
 static uint16_t list[IDS];
 static uint32_t listed;
+static struct turns_cpu turns_cpus[MOST_THREADS] __attribute__((aligned(64)));
 static enum form form;
 static REMEDY_ATOMIC(int) ends;
 static pthread_barrier_t start_line;
@@ -159,19 +165,49 @@ static void switch_to_new(uint32_t cpu)
 		switch_otherwise(cpu, &space);
 }
 
+/* turn_to - as a kernel does with what turns_switch() returned */
+static void turn_to(uint32_t cpu, struct turns_context *space)
+{
+	struct turns_choice choice = turns_switch(&turns_cpus[cpu], space);
+
+	__asm__ volatile("" : : "r"(choice.slot), "r"(choice.flush) : "memory");
+}
+
+/* turn_to_new - names of two CPUs differ */
+static void turn_to_new(uint32_t cpu, uint64_t *name)
+{
+	struct turns_context space;
+
+	turns_context_init(&space, *name += MOST_THREADS);
+	turn_to(cpu, &space);
+}
+
+static void no_interrupt(void *context, uint32_t cpu)
+{
+	(void)context;
+	(void)cpu;
+}
+
 static void *switch_on(void *argument)
 {
 	const uint32_t cpu = (uint32_t)(uintptr_t)argument;
 	struct asid_context spaces[2];
-	uint64_t switches = 0, started;
+	struct turns_context turned[2];
+	uint64_t switches = 0, name = MOST_THREADS + cpu, started;
 
 	memset(spaces, 0, sizeof(spaces));
+	turns_context_init(&turned[0], name);
+	turns_context_init(&turned[1], name += MOST_THREADS);
 	pthread_barrier_wait(&start_line);
 	started = now_ns(CLOCK_THREAD_CPUTIME_ID);
 	while (!REMEDY_LOAD(&ends, relaxed)) {
 		for (uint32_t i = 0; i < BATCH; i++) {
 			if (form == KNOWN)
 				asid_switch(&ids, cpu, &spaces[i % 2]);
+			else if (form == TURNS_KNOWN)
+				turn_to(cpu, &turned[i % 2]);
+			else if (form == TURNS)
+				turn_to_new(cpu, &name);
 			else
 				switch_to_new(cpu);
 		}
@@ -208,6 +244,24 @@ static uint64_t time_rollovers(void)
 	return took[ROLLOVERS / 2];
 }
 
+/* time_changes - return the median ns of telling all CPUs, of which none runs the address space */
+static uint64_t time_changes(void)
+{
+	static uint64_t took[ROLLOVERS];
+	struct turns_context space;
+
+	turns_context_init(&space, 1);
+	for (uint32_t i = 0; i < ROLLOVERS; i++) {
+		uint64_t start = now_ns(CLOCK_MONOTONIC);
+
+		for (uint32_t call = 0; call < CHANGES; call++)
+			turns_changed(&space, turns_cpus, ids.cpus, no_interrupt, NULL);
+		took[i] = now_ns(CLOCK_MONOTONIC) - start;
+	}
+	qsort(took, ROLLOVERS, sizeof(took[0]), is_less);
+	return took[ROLLOVERS / 2] / CHANGES;
+}
+
 /* measure - print switches, CPU time and elapsed time of all threads */
 static int measure(uint32_t threads, uint32_t ms)
 {
@@ -235,25 +289,30 @@ static int measure(uint32_t threads, uint32_t ms)
 
 int main(int count, char **words)
 {
-	static const char *const forms[] = {"known", "bitmap", "list", "cache"};
+	static const char *const forms[] = {"known", "bitmap",	    "list",
+					    "cache", "turns-known", "turns"};
 	static const struct asid_hooks hooks = {NULL, flush_local, NULL, install, NULL};
 	uint32_t bits = count == 5 ? (uint32_t)atoi(words[2]) : 0;
 	uint32_t threads = count == 5 ? (uint32_t)atoi(words[3]) : 0;
 	uint32_t ms = count == 5 ? (uint32_t)atoi(words[4]) : 0;
 
-	while (count == 5 && form <= CACHED && strcmp(words[1], forms[form]))
+	while (count == 5 && form <= TURNS && strcmp(words[1], forms[form]))
 		form++;
 	/* Each CPU has what it runs, and a cache. */
-	if (count != 5 || form > CACHED || threads < 1 || threads > MOST_THREADS || bits > 16 ||
+	if (count != 5 || form > TURNS || threads < 1 || threads > MOST_THREADS || bits > 16 ||
 	    bits < 6 || ms > 10000 ||
 	    !asid_init(&ids, &hooks, bits, 1, used, kept, cpus, threads, 0)) {
-		fprintf(stderr, "usage: asid_contention known|bitmap|list|cache 6-16 1-16 MS\n");
+		fprintf(stderr, "usage: asid_contention known|bitmap|list|cache|turns-known|turns "
+				"6-16 1-16 MS\n");
 		return 2;
 	}
 	if (form == LIST)
 		refill_list();
+	for (uint32_t cpu = 0; cpu < MOST_THREADS; cpu++)
+		turns_init(&turns_cpus[cpu]);
 	if (!ms) {
-		printf("%llu\n", (unsigned long long)time_rollovers());
+		printf("%llu\n",
+		       (unsigned long long)(form == TURNS ? time_changes() : time_rollovers()));
 		return 0;
 	}
 	more_than_cpus = threads > sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,5 +1,7 @@
 """What does an identifier of asid.h cost, and a rollover, beside a free list and caches per CPU?
 
+And a slot of asid_turns.h, beside an identifier of asid.h?
+
 The forms take turns, run by run, so that all meet the same disturbance. The time is that of the
 threads' CPUs, waiting included. `asid_contention.c` has the forms.
 """
@@ -17,6 +19,8 @@ from pathlib import Path
 from ratios import paired_ratio
 
 FORMS = ("bitmap", "list", "cache")
+#: Of asid_turns.h, and those of asid.h that they are compared with.
+TURNS = {"turns-known": "known", "turns": "bitmap"}
 BITS = (8, 16)
 THREADS = (1, 2, 4, 8, 16)
 SOURCE = Path(__file__).with_suffix(".c")
@@ -32,7 +36,7 @@ def compile_forms(folder: Path) -> Path:
 
 
 def run_form(program: Path, form: str, bits: int, threads: int, ms: int) -> float:
-    """Return the CPU time of a switch in ns; with ms = 0 the time of one that rolls over."""
+    """Return the CPU time of a switch in ns; with ms = 0 the time of a rollover or a change."""
     words = [str(program), form, str(bits), str(threads), str(ms)]
     numbers = subprocess.run(words, check=True, capture_output=True, text=True, timeout=300).stdout
     first, *others = (int(word) for word in numbers.split())
@@ -52,8 +56,11 @@ def measure(program: Path, rounds: int, ms: int) -> tuple[Series, Series]:
                     case = (form, bits, threads)
                     switches[case].append(run_form(program, *case, ms))
                     rollovers[case].append(run_form(program, *case, 0))
-            known = ("known", BITS[-1], threads)
-            switches[known].append(run_form(program, *known, ms))
+            for form in ("known", *TURNS):
+                case = (form, BITS[-1], threads)
+                switches[case].append(run_form(program, *case, ms))
+            turns = ("turns", BITS[-1], threads)
+            rollovers[turns].append(run_form(program, *turns, 0))
     return switches, rollovers
 
 
@@ -72,8 +79,25 @@ def format_table(series: Series) -> list[str]:
     return rows
 
 
+def format_turns(switches: Series, changes: Series) -> list[str]:
+    """Return a row for each number of threads: a slot that is kept, a new one, and a change."""
+    rows = [
+        "| threads | kept, ns | / asid.h | new, ns | / asid.h, 16 bits | a change, ns |",
+        "|---|---|---|---|---|---|",
+    ]
+    for threads in THREADS:
+        figures = [str(threads)]
+        for form, other in TURNS.items():
+            turns = switches[form, BITS[-1], threads]
+            ratio = paired_ratio(turns, switches[other, BITS[-1], threads])
+            figures += [f"{statistics.median(turns):.1f}", str(ratio)]
+        figures.append(f"{statistics.median(changes['turns', BITS[-1], threads]):,.0f}")
+        rows.append(f"| {' | '.join(figures)} |")
+    return rows
+
+
 def main() -> None:
-    """Print three tables."""
+    """Print four tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=12, help="10 and more; 12 where not given")
     parser.add_argument("--ms", type=int, default=20, help="of each run; 20 where not given")
@@ -91,6 +115,8 @@ def main() -> None:
         known = switches["known", BITS[-1], threads]
         ratio = paired_ratio(known, switches["bitmap", BITS[-1], threads])
         print(f"| {threads} | {statistics.median(known):.1f} | {ratio} |")
+    print("\nasid_turns.h: CPU time of a switch, and of telling so many CPUs of a change:\n")
+    print("\n".join(format_turns(switches, rollovers)))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "../asid.h"
+#include "sequences.h"
 
 #define MOST_CPUS   4u
 #define MOST_SPACES 16u
@@ -157,9 +158,9 @@ static int exhaustive(uint32_t depth, int shared_tlb)
 {
 	struct machine machine;
 	uint64_t sequences = 0, steps = 0, generations = 0;
-	uint32_t kind[16] = {0}, count, at;
+	uint32_t kind[MOST_DEPTH] = {0}, count, at;
 
-	if (!depth || depth > 16)
+	if (!depth || depth > MOST_DEPTH)
 		return 2;
 	do {
 		begin(&machine, 2, 2, 3, shared_tlb);
@@ -169,16 +170,9 @@ static int exhaustive(uint32_t depth, int shared_tlb)
 		sequences++;
 		steps += at;
 		generations += machine.ids.rollovers;
-		if (machine.wrong) {
-			printf("wrong after the steps");
-			for (uint32_t i = 0; i < at; i++)
-				printf(" %u", kind[i]);
-			printf("\n");
-			return 1;
-		}
-		for (at = depth; at && ++kind[at - 1] == count; at--)
-			kind[at - 1] = 0;
-	} while (at);
+		if (machine.wrong)
+			return wrong_after_kinds(kind, at);
+	} while (next_sequence(kind, depth, count));
 	printf("%llu sequences, %llu steps, %llu generations\n", (unsigned long long)sequences,
 	       (unsigned long long)steps, (unsigned long long)generations);
 	return 0;
@@ -192,15 +186,10 @@ static int randomly(uint64_t steps, uint64_t random, int shared_tlb)
 	random |= 1;
 	begin(&machine, 4, 4, 16, shared_tlb);
 	for (uint64_t i = 0; i < steps; i++) {
-		/* xorshift64 (Marsaglia 2003) */
-		random ^= random << 13;
-		random ^= random >> 7;
-		random ^= random << 17;
+		random = next_random(random);
 		step(&machine, (uint32_t)((random >> 20) % kinds(&machine)));
-		if (machine.wrong) {
-			printf("wrong after %llu steps\n", (unsigned long long)i + 1);
-			return 1;
-		}
+		if (machine.wrong)
+			return wrong_after(i + 1);
 		generations = machine.ids.rollovers;
 	}
 	printf("%llu steps, %llu generations\n", (unsigned long long)steps,

@@ -35,6 +35,14 @@ CLIENTS = (
 SEQUENCES = "asid_sequences"
 SEQUENCE_RUNS = (["exhaustive", "5"], ["random", "1000000", "1"])
 LONG_SEQUENCE_RUNS = (["exhaustive", "7"], ["random", "100000000", "1"])
+#: So too: the slots of a CPU, and the cases.
+TURNS = "turns_sequences"
+TURNS_RUNS = ((2, ["exhaustive", "6"]), (6, ["random", "1000000", "1"]))
+LONG_TURNS_RUNS = (
+    (1, ["exhaustive", "8"]),
+    (2, ["exhaustive", "8"]),
+    (6, ["random", "100000000", "1"]),
+)
 #: So too, and the items of bulk work in its cases.
 BOUNDS = "bulk_bounds"
 BOUND_ITEMS = 8
@@ -106,15 +114,28 @@ def check_sequences(runs: tuple[list[str], ...], root: Path = REMEDIES) -> Outco
     return _run_cases(SEQUENCES, runs, root)
 
 
+def check_turns(runs: tuple[tuple[int, list[str]], ...], root: Path = REMEDIES) -> Outcome:
+    """Run the slots that each CPU hands out beside their naive model: slots of a CPU, cases."""
+    outcomes = [
+        _run_cases(TURNS, (words,), root, [f"-DASID_TURNS={slots}u"]) for slots, words in runs
+    ]
+    return _join(outcomes)
+
+
 def check_bounds(items: int, root: Path = REMEDIES) -> Outcome:
     """Run bulk work and its tuner in all cases of up to so many items."""
     return _run_cases(BOUNDS, ([str(items)],), root)
 
 
-def _run_cases(name: str, runs: tuple[list[str], ...], root: Path) -> Outcome:
+def _run_cases(
+    name: str, runs: tuple[list[str], ...], root: Path, flags: list[str] | None = None
+) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
-        program = str(compile_client(name, Path(folder), ["-O2"], root))
-        outcomes = [run_program([program, *words]) for words in runs]
+        program = str(compile_client(name, Path(folder), ["-O2", *(flags or [])], root))
+        return _join([run_program([program, *words]) for words in runs])
+
+
+def _join(outcomes: list[Outcome]) -> Outcome:
     return Outcome(
         passed=all(outcome.passed for outcome in outcomes),
         text="".join(outcome.text for outcome in outcomes),

@@ -17,6 +17,9 @@ class Model:
 
     may_not_end: LONG_MIB and an hour may not do for all its states: no violation was seen then.
     ends: it is searched for cycles too: where there are none, all runs end.
+    progress: its LTL property is searched for cycles that violate it, with all processes scheduled
+    fairly.
+    depth: steps of the longest path that is searched.
     """
 
     name: str
@@ -24,12 +27,15 @@ class Model:
     holds: bool = True
     may_not_end: bool = False
     ends: bool = False
+    progress: bool = False
+    depth: int = 2_000_000
 
 
 WEAKER_BULK_WORK = (
     *("BOUND_LESS", "TWO_TURNS", "NO_TAKE", "UNFAIR", "BLIND"),
     *("LOOK_FIRST", "WANTED_SELF", "GIVE_TWICE", "NO_GIVE"),
 )
+WEAKER_PROGRESS = ("UNFAIR", "NO_GIVE", "DROP_LOCK", "NO_ROLLOVER")
 #: Seconds each.
 MODELS = (
     Model("shared_read", ("READERS=2",)),
@@ -46,6 +52,8 @@ MODELS = (
     Model("asid_symmetric", ("GENERATIONS=2", "SHARED", "NO_PARK"), holds=False),
     Model("asid_symmetric", ("GENERATIONS=2", "NO_RESERVE"), holds=False),
     Model("asid_symmetric", ("GENERATIONS=2", "NO_FLUSH"), holds=False),
+    Model("asid_progress", progress=True),
+    *(Model("asid_progress", (name,), holds=False, progress=True) for name in WEAKER_PROGRESS),
     Model("asid_turns", ("SLOTS=1", "CHANGERS=1")),
     Model("asid_turns", ("SLOTS=1", "CHANGERS=1", "NO_FLUSH"), holds=False),
     Model("bulk_work", ("OTHERS=2",)),
@@ -55,7 +63,7 @@ MODELS = (
 )
 #: Minutes to hours, and up to LONG_MIB of memory.
 LONG_MODELS = (
-    Model("shared_read", ("READERS=3",), may_not_end=True),
+    Model("shared_read", ("READERS=3",), depth=20_000_000),
     Model("asid", ("GENERATIONS=2",)),
     Model("asid", ("GENERATIONS=2", "SHARED")),
     Model("asid", ("GENERATIONS=2", "UNMAP_LATE"), holds=False),
@@ -64,6 +72,8 @@ LONG_MODELS = (
     # The flush may come before the scan, too.
     Model("asid_symmetric", ("FLUSH_FIRST",)),
     Model("asid_symmetric", ("GENERATIONS=2", "UNMAP_LATE"), holds=False),
+    Model("asid_progress", ("CPUS=4",), progress=True, depth=4_000_000),
+    Model("asid_turns", ("CHANGERS=1",)),
     Model("asid_turns", may_not_end=True),
     Model("asid_turns", ("LOOK_FIRST",), holds=False),
     Model("asid_turns", ("COUNT_LAST",), holds=False),
@@ -104,15 +114,15 @@ def search_model(model: Model, memory_mib: int = 1900, timeout_s: float = 3600) 
         )
         pan = Path(folder) / "pan"
         flags = [
-            "-DNP" if model.ends else "-DSAFETY",
+            "-DNP" if model.ends else "-DNFAIR=3" if model.progress else "-DSAFETY",
             "-DCOLLAPSE",
             "-DNOREDUCE",
             f"-DMEMLIM={memory_mib}",
         ]
         command = ["cc", "-O2", "-w", *flags, "pan.c", "-o", str(pan)]
         subprocess.run(command, cwd=folder, check=True)
-        cycles = ["-l"] if model.ends else []
-        text = run_program([str(pan), "-m2000000", "-n", *cycles], timeout_s, folder).text
+        cycles = ["-l"] if model.ends else ["-a", "-f"] if model.progress else []
+        text = run_program([str(pan), f"-m{model.depth}", "-n", *cycles], timeout_s, folder).text
     errors = re.search(r"errors: (\d+)", text)
     states = re.search(r"(\d+(?:\.\d+e\+\d+)?) states, stored", text)
     holds: bool | None = None

@@ -23,10 +23,12 @@ from clients import (
     CLIENTS,
     REMEDIES,
     SEQUENCE_RUNS,
+    TURNS_RUNS,
     Client,
     check_bounds,
     check_relacy,
     check_sequences,
+    check_turns,
 )
 
 #: What is one step weaker than an order; a load has no release, and a store no acquire.
@@ -113,7 +115,13 @@ RULES = (
      "ids->cursor"),
     ("asid_turns.h", "a slot that is behind is flushed",
      "choice.flush = cpu->slot[i].changes < changes;", ""),
+    ("asid_turns.h", "a slot that is not behind is not flushed",
+     "choice.flush = cpu->slot[i].changes < changes;", "choice.flush = 1;"),
+    ("asid_turns.h", "what a flush was for is noted", "cpu->slot[i].changes = changes;", ""),
     ("asid_turns.h", "a new slot is flushed", "choice.flush = 1;", ""),
+    ("asid_turns.h", "a slot is taken in turn", "cpu->turn = (cpu->turn + 1) % ASID_TURNS;", ""),
+    ("asid_turns.h", "who runs it is interrupted", "if (REMEDY_LOAD(&cpu[i].loaded, relaxed) == space->name)",
+     "if (REMEDY_LOAD(&cpu[i].loaded, relaxed) == UINT64_MAX)"),
     ("asid_turns.h", "the address space is noted as loaded first",
      "REMEDY_STORE(&cpu->loaded, space->name, relaxed);\n\tREMEDY_FENCE(ASID_TURNS_LOADED);\n"
      "\tchoice = turns_refresh(cpu, space);",
@@ -161,6 +169,8 @@ def check_mutant(mutant: Mutant) -> str | None:
         (root / mutant.header).write_text(mutant.text)
         if mutant.header == "asid.h" and not check_sequences(SEQUENCE_RUNS, root).passed:
             return "asid_sequences"
+        if mutant.header == "asid_turns.h" and not check_turns(TURNS_RUNS, root).passed:
+            return "turns_sequences"
         if mutant.header == "bulk_work.h" and not check_bounds(BOUND_ITEMS, root).passed:
             return "bulk_bounds"
         for client in _clients_of(mutant.header):

@@ -24,8 +24,8 @@ LONG_RUMUR_MODELS = (
     Model("asid", ("GENERATIONS=2",)),
     Model("asid", ("GENERATIONS=2", "SHARED=1")),
     Model("asid", ("GENERATIONS=2", "UNMAP_LATE=1"), holds=False),
-    Model("asid", may_not_end=True),
-    Model("asid", ("SHARED=1",), may_not_end=True),
+    Model("asid"),
+    Model("asid", ("SHARED=1",)),
 )
 
 

@@ -16,11 +16,13 @@ from clients import (
     CLIENTS,
     LONG_BOUND_ITEMS,
     LONG_SEQUENCE_RUNS,
+    LONG_TURNS_RUNS,
     Client,
     check_bounds,
     check_relacy,
     check_sequences,
     check_threads,
+    check_turns,
 )
 from models import LONG_MIB, LONG_MODELS, MODELS, Model, Search, judge_search, search_model
 from rumur import LONG_RUMUR_MODELS, RUMUR_MODELS, search_by_rumur
@@ -46,6 +48,11 @@ def _sequences() -> tuple[bool, str]:
     return outcome.passed, outcome.text.replace("\n", "; ")
 
 
+def _turns() -> tuple[bool, str]:
+    outcome = check_turns(LONG_TURNS_RUNS)
+    return outcome.passed, outcome.text.replace("\n", "; ")
+
+
 def _bounds() -> tuple[bool, str]:
     outcome = check_bounds(LONG_BOUND_ITEMS)
     return outcome.passed, outcome.text.strip()
@@ -68,6 +75,7 @@ def main() -> int:
         checks.append((f"{client.name}, Relacy", partial(_relacy, client)))
         checks.append((f"{client.name}, ThreadSanitizer", partial(_threads, client)))
     checks.append(("asid_sequences", _sequences))
+    checks.append(("turns_sequences", _turns))
     checks.append(("bulk_bounds", _bounds))
     checks += [
         (f"{_name(model)}, spin", partial(_model, model, search_model))

@@ -9,19 +9,15 @@
  *
  *	BITS SHARED BROKEN SWITCHES GENERATIONS WRONG
  */
-#include <linux/completion.h>
-#include <linux/cpu.h>
-#include <linux/debugfs.h>
-#include <linux/kthread.h>
-#include <linux/module.h>
-#include <linux/seq_file.h>
+#define CPUS  2u
+#define RUNS  6u
+#define STEPS 3000u
 
+#include "check_module.h"
 #include "asid.h"
 
-#define CPUS	 2u
-#define SWITCHES 3000u
-#define IDS	 256u
-#define SPACES	 400u
+#define IDS    256u
+#define SPACES 400u
 
 struct run {
 	uint bits, spaces;
@@ -29,7 +25,7 @@ struct run {
 	u64 switches, generations, wrong;
 };
 
-static struct run runs[] = {
+static struct run runs[RUNS] = {
     {3, 16, false, false},    {3, 16, true, false}, {8, SPACES, false, false},
     {8, SPACES, true, false}, {3, 16, false, true}, {3, 16, true, true},
 };
@@ -45,8 +41,6 @@ static struct {
 	u32 number, space;
 } loaded[CPUS];
 static u64 wrong[CPUS];
-static struct completion ended[CPUS];
-static struct dentry *file;
 
 /* fill - the TLB of a CPU takes a translation of what is loaded, as it may at any time */
 static void fill(u32 cpu)
@@ -82,31 +76,21 @@ static void install(void *unused, u32 cpu, u32 number, struct asid_context *spac
 	fill(cpu);
 }
 
-static int switch_often(void *number)
+static void check_step(u32 cpu, u32 step, u32 random)
 {
-	u32 cpu = (u32)(uintptr_t)number, random = cpu + 1, i;
 	unsigned long flags;
 
-	for (i = 0; i < SWITCHES; i++) {
-		/* Xorshift (Marsaglia 2003). */
-		random ^= random << 13;
-		random ^= random >> 17;
-		random ^= random << 5;
-		local_irq_save(flags);
-		asid_switch(&ids, cpu, &spaces[random % now->spaces]);
-		local_irq_restore(flags);
-		if (i % 64 == 0)
-			cond_resched();
-	}
-	complete(&ended[cpu]);
-	return 0;
+	local_irq_save(flags);
+	asid_switch(&ids, cpu, &spaces[random % now->spaces]);
+	local_irq_restore(flags);
 }
 
-static int carry_out(struct run *run)
+static int check_run(u32 number)
 {
+	struct run *run = &runs[number];
 	static const struct asid_hooks hooks = {NULL, flush_local, park, install, NULL};
-	struct task_struct *task;
 	u32 cpu;
+	int error;
 
 	now = run;
 	memset(spaces, 0, sizeof(spaces));
@@ -115,19 +99,12 @@ static int carry_out(struct run *run)
 	memset(wrong, 0, sizeof(wrong));
 	if (!asid_init(&ids, &hooks, run->bits, 1, used, kept, cpus, CPUS, run->shared))
 		return -EINVAL;
-	for (cpu = 0; cpu < CPUS; cpu++) {
-		init_completion(&ended[cpu]);
-		task = kthread_create(switch_often, (void *)(uintptr_t)cpu, "asid_check/%u", cpu);
-		if (IS_ERR(task))
-			return PTR_ERR(task);
-		kthread_bind(task, cpu);
-		wake_up_process(task);
-	}
-	for (cpu = 0; cpu < CPUS; cpu++) {
-		wait_for_completion(&ended[cpu]);
+	error = step_on_all_cpus();
+	if (error)
+		return error;
+	for (cpu = 0; cpu < CPUS; cpu++)
 		run->wrong += wrong[cpu];
-	}
-	run->switches = (u64)CPUS * SWITCHES;
+	run->switches = (u64)CPUS * STEPS;
 	run->generations = ids.rollovers;
 	return 0;
 }
@@ -141,29 +118,3 @@ static int results_show(struct seq_file *log, void *unused)
 			   runs[i].broken, runs[i].switches, runs[i].generations, runs[i].wrong);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(results);
-
-static int __init begin(void)
-{
-	uint i;
-
-	if (!cpu_online(CPUS - 1))
-		return -EINVAL;
-	for (i = 0; i < ARRAY_SIZE(runs); i++) {
-		int error = carry_out(&runs[i]);
-
-		if (error)
-			return error;
-	}
-	file = debugfs_create_file("asid_check", 0444, NULL, NULL, &results_fops);
-	return 0;
-}
-
-static void __exit end(void)
-{
-	debugfs_remove(file);
-}
-
-module_init(begin);
-module_exit(end);
-MODULE_LICENSE("GPL");

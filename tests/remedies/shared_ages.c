@@ -15,9 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "shared_read.h"
+
+#include "../../bench/serial_reads.h"
 
 #define THREADS	   2
 #define SERVICE_NS 1000u
@@ -41,32 +42,16 @@ struct reader {
 
 static struct shared_read shared;
 static struct reader readers[THREADS];
-static REMEDY_ATOMIC(uint64_t) free_ns;
+static struct serial_reads device = {.service_ns = SERVICE_NS};
 static REMEDY_ATOMIC(int) stop;
 static pthread_barrier_t barrier;
 static shared_value (*form)(struct shared_read *);
 static _Thread_local uint64_t sampled_ns; /* by this thread in this call; or 0 */
 
-static uint64_t now(void)
+static shared_value read_device(void *context)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-static shared_value read_device(void *unused)
-{
-	uint64_t asked_ns = now(), before = REMEDY_LOAD(&free_ns, seq_cst), begins_ns;
-
-	(void)unused;
-	do
-		begins_ns = before > asked_ns ? before : asked_ns;
-	while (!REMEDY_CAS(&free_ns, &before, begins_ns + SERVICE_NS, seq_cst));
-	while (now() < begins_ns + SERVICE_NS)
-		;
-	sampled_ns = begins_ns;
-	return begins_ns;
+	sampled_ns = serial_read(context);
+	return sampled_ns;
 }
 
 static void *read_values(void *argument)
@@ -80,7 +65,7 @@ static void *read_values(void *argument)
 	sched_setaffinity(0, sizeof(cpu), &cpu);
 	pthread_barrier_wait(&barrier);
 	while (!REMEDY_LOAD(&stop, relaxed) && reader->values < MOST_VALUES) {
-		uint64_t start_ns = now(), value;
+		uint64_t start_ns = now_ns(), value;
 
 		sampled_ns = 0;
 		REMEDY_FENCE(seq_cst);
@@ -88,7 +73,7 @@ static void *read_values(void *argument)
 		reader->values++;
 		REMEDY_FENCE(seq_cst);
 		if (sampled_ns)
-			reader->led[reader->leds++] = (struct entry){sampled_ns, now()};
+			reader->led[reader->leds++] = (struct entry){sampled_ns, now_ns()};
 		if (value >= start_ns)
 			continue;
 		reader->old[reader->olds++] = (struct entry){value, start_ns};
@@ -126,11 +111,11 @@ int main(int count, char **words)
 	if (count != 3)
 		return 2;
 	form = strcmp(words[1], "strict") ? shared_read_relaxed : shared_read_strict;
-	end_ns = now() + (uint64_t)(atof(words[2]) * 1e9);
+	end_ns = now_ns() + (uint64_t)(atof(words[2]) * 1e9);
 	pthread_barrier_init(&barrier, NULL, THREADS);
-	shared_read_init(&shared, read_device, NULL, 64, 0);
-	shared_read_calibrate(&shared, now, 64);
-	while (now() < end_ns) {
+	shared_read_init(&shared, read_device, &device, 64, 0);
+	shared_read_calibrate(&shared, now_ns, 64);
+	while (now_ns() < end_ns) {
 		pthread_t threads[THREADS];
 
 		REMEDY_STORE(&stop, 0, relaxed);

@@ -13,11 +13,13 @@ from clients import (
     CLIENTS,
     REMEDIES,
     SEQUENCE_RUNS,
+    TURNS_RUNS,
     Client,
     check_bounds,
     check_relacy,
     check_sequences,
     check_threads,
+    check_turns,
 )
 from models import MODELS, Model, search_model
 from mutants import Mutant, check_mutant, make_mutants
@@ -54,6 +56,14 @@ def test_a_client_has_no_race_with_real_threads(client: Client) -> None:
 def test_identifiers_are_those_of_a_naive_model_of_tlbs() -> None:
     outcome = check_sequences(SEQUENCE_RUNS)
     assert outcome.passed, outcome.text
+    assert "1000000 steps" in outcome.text
+
+
+def test_slots_are_those_of_a_naive_model_of_tlbs() -> None:
+    outcome = check_turns(TURNS_RUNS)
+    assert outcome.passed, outcome.text
+    # All sequences of 12 kinds of steps.
+    assert f"{12**6} sequences" in outcome.text
     assert "1000000 steps" in outcome.text
 
 
