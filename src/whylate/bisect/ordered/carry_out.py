@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
+import msgspec
+
+from whylate.bisect.ordered.costs import costs_of
 from whylate.bisect.ordered.journal import RUNS, OrderedJournal, P
 from whylate.bisect.ordered.model import Kind as StepKind
 from whylate.bisect.ordered.model import OrderedPlan, Step
@@ -28,7 +30,6 @@ from whylate.stats.ordered_search.ahead import likely_next
 from whylate.stats.ordered_search.answer import Answer, Kind
 from whylate.stats.ordered_search.confirmation import Confirmation, Pair, next_confirmation
 from whylate.stats.ordered_search.events import (
-    Costs,
     Event,
     Measured,
     SameBinary,
@@ -183,21 +184,10 @@ class _Bisection:
 
     def _settings(self) -> Settings:
         """Return the settings of the search, with what runs and builds have taken so far."""
-        runs = [step.took_s for step in self._journal.lines if step.kind == "run"]
-        builds = self._versions.made_s
-        costs = (
-            Costs(
-                run_s=max(statistics.median(runs), 0.001),
-                boot_s=0.0,
-                build_s=statistics.median(builds) if builds else 0.0,
-            )
-            if runs
-            else Costs()
-        )
         return Settings(
             confidence=self._plan.confidence,
             max_runs=self._plan.runs,
-            costs=costs,
+            costs=costs_of(self._journal.lines, self._versions.made_s),
             seed=self._plan.seed,
         )
 
@@ -223,7 +213,9 @@ class _Bisection:
             self._versions.make(version)
             if kind == "run" and self._is_same(number, place):
                 return True
+            began = time.monotonic()
             self._versions.bring(version)
+            brought_s = round(time.monotonic() - began, 3)
         except StoppedEarlyError:
             return False
         except UnavailableError as error:
@@ -247,7 +239,7 @@ class _Bisection:
             return False  # the runs are made again when the bisection is resumed
         steps = [outcome for outcome in outcomes if isinstance(outcome, Step)]
         for step in steps:
-            self._keep(step)
+            self._keep(msgspec.structs.replace(step, brought_s=brought_s))
         failed = [outcome for outcome in outcomes if isinstance(outcome, str)]
         if failed and not steps:
             self._cannot(number, place, failed[0], kind)

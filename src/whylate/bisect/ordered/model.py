@@ -31,7 +31,8 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     kind: a run of the search, a run of the confirmation, a version that cannot be built or run, or
     one whose binary is that of another; a run of the last version with one reverted on top, a run
     of the last version beside it, or that there is no such version. version: a hash, or an image.
-    board: of a run; "": of the only one.
+    board: of a run; "": of the only one. brought_s: how long it took, before a run, to bring its
+    version to the boards, where that is done apart from the run.
     value: of a run, as runs are compared; unit: of the statistic. other: the version with the same
     binary. reason: why it cannot be built, run or reverted.
     """
@@ -47,3 +48,4 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     recording: str = ""
     started: str
     took_s: float
+    brought_s: float = 0.0
