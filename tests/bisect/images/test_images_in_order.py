@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from whylate.bisect.ordered.carry_out import BrokenEndError, bisect_ordered
+from whylate.bisect.ordered.carry_out import BrokenEndError, Result, bisect_ordered
 from whylate.bisect.ordered.journal import OrderedJournal
 from whylate.bisect.ordered.model import Kind, Step
+from whylate.bisect.ordered.page import write_ordered_page
 from whylate.bisect.ordered.versions import LostBoardError, Wanted
 from whylate.bisect.ordered.words import lines_of
 from whylate.bisect.ordered_images.model import (
@@ -104,6 +107,48 @@ def test_the_image_is_found_confirmed_and_resumed(tmp_path: Path) -> None:
     assert "This image makes it" in text
     assert "2026-08.tar" in text
     assert "times the image before it" in text
+
+
+def test_the_page_shows_where_the_step_is_and_trusts_no_name(tmp_path: Path) -> None:
+    named = tmp_path / "<script>alert(1)<"
+    named.mkdir()
+    plan = plan_of(named)
+    with OrderedJournal(tmp_path / "b", LAYOUT, plan) as journal:
+        versions = Simulated(plan, tmp_path / "b", no_board, lambda: False)
+        nothing = write_ordered_page(tmp_path / "b", plan, versions, [], Result()).read_text()
+        result = bisect_ordered(journal, versions, Silent(), lambda: False)
+        steps = journal.lines
+    page = write_ordered_page(tmp_path / "b", plan, versions, steps, result).read_text()
+    assert "Not over" in nothing
+    assert "<svg" not in nothing
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;" in page
+    assert page.count("<polyline") == 1
+    runs = [step for step in steps if step.value is not None]
+    broken = [step for step in steps if step.kind == "unbuildable"]
+    assert page.count("<circle") == len(runs) + len(broken)
+    culprit = html.escape(versions.names[CULPRIT])
+    assert re.search(f'class="clear"><td>{CULPRIT}</td><td>{re.escape(culprit)}</td>', page)
+    assert "runs that confirm" in page
+    assert "<th>board</th>" not in page
+    for step in runs:
+        assert f"<title>run {step.number}, " in page
+
+
+def test_versions_that_cannot_be_run_are_shown_as_intervals(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    versions = Simulated(plan, tmp_path / "b", no_board, lambda: False)
+    (tmp_path / "b").mkdir()
+    steps = [
+        Step(number=place, kind="unbuildable", version=versions.names[place], reason="<b>no",
+             started="", took_s=0.0)
+        for place in (2, 3, 4, 7)
+    ]  # fmt: skip
+    page = write_ordered_page(tmp_path / "b", plan, versions, steps, Result()).read_text()
+    assert re.findall(r"<tr><td>(\d[^<]*)</td>", page) == ["2 to 4", "7"]
+    # Of the first of each interval, and of each attempt.
+    assert page.count("&lt;b&gt;no</td>") == 2 + 4
+    assert "<b>no" not in page
 
 
 class OnTwoBoards(Simulated):

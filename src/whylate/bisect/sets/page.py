@@ -13,9 +13,8 @@ from whylate.bisect.sets.model import MadeRun, Sets
 from whylate.bisect.sets.words import lines_of
 from whylate.compare.runs import Arm, Run
 from whylate.compare.words import amount_text
-from whylate.recording.errors import DiskError
 from whylate.report.page import rows
-from whylate.report.page.render import render_page, write
+from whylate.report.page.render import render_page, write_or_say
 from whylate.report.plots.arms import colour, run_by_run
 from whylate.stats.arrays import Bools
 from whylate.stats.comparison.run_statistics import exact_value
@@ -55,10 +54,7 @@ def write_page(directory: Path, sets: Sets, runs: Sequence[MadeRun], answer: Ans
         whylate=f"whylate {__version__}",
     )  # fmt: skip
     path = directory / PAGE
-    try:
-        write(path, text)
-    except OSError as error:
-        raise DiskError(f"{path} cannot be written: {error.strerror}") from None
+    write_or_say(path, text)
     return path
 
 

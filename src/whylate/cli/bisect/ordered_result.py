@@ -28,26 +28,31 @@ def show_ordered_result(
     junit: Path | None,
     as_json: bool,
 ) -> NoReturn:
-    """Print it, and exit: 0 with an answer, which is confirmed if it is one version; 3 else.
+    """Write the page and JUnit, print the rest, and exit: 0 with an answer, 3 without.
 
-    Raises DiskError, after the answer is printed.
+    One version that is not confirmed is no answer. Raises DiskError, after the answer is printed.
     """
     from whylate.bisect.ordered.as_json import document
     from whylate.bisect.ordered.junit import junit_of
+    from whylate.bisect.ordered.page import PAGE, write_ordered_page
     from whylate.bisect.ordered.words import lines_of
     from whylate.recording.errors import DiskError
     from whylate.report.plain_console import plain_console
 
     if as_json:
         content = document(plan, versions, steps, result, directory)
+        content = {"report": str(directory / PAGE), **content}
         print_document(f"bisect-{versions.nouns.verb}", content)
     else:
         console = plain_console()
         for line in lines_of(plan, versions, steps, result):
             console.print(plain(line, 1000), soft_wrap=True)
+    page = write_ordered_page(directory, plan, versions, steps, result)
     if junit is not None:
         with writing(junit, DiskError):
             junit.write_bytes(junit_of(plan, versions, steps, result))
+    if not as_json:
+        console.print(f"report  {plain(str(page), 1000)}", soft_wrap=True)
     for board, reason in result.lost.items():
         print_message(f"{board} was given up: {reason}")
     confirmed = result.confirmation is not None and result.confirmation.confirmed

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from whylate.files import write_whole
+from whylate.recording.errors import DiskError
 from whylate.report.plots import chart
 
 
@@ -50,6 +51,14 @@ def write(path: Path, text: str) -> None:
     """
     # A lone surrogate, which some file name of the board may hold, has no UTF-8.
     write_whole(path, text.encode("utf-8", "replace"))
+
+
+def write_or_say(path: Path, text: str) -> None:
+    """Write a page as write() does; raises DiskError."""
+    try:
+        write(path, text)
+    except OSError as error:
+        raise DiskError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def asset(name: str) -> str:

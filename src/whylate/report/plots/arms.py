@@ -11,7 +11,17 @@ import numpy as np
 from whylate.compare.runs import Arm
 from whylate.compare.words import amount_text
 from whylate.quantities import format_general, format_ns
-from whylate.report.plots.chart import Chart, Dot, across, steps_of, ticks, time_label, upwards
+from whylate.report.plots.chart import (
+    Chart,
+    Dot,
+    Scale,
+    Tick,
+    across,
+    steps_of,
+    ticks,
+    time_label,
+    upwards,
+)
 from whylate.stats.run.histogram import PARTS, edges_ns
 from whylate.text import plain
 
@@ -91,6 +101,20 @@ def overlaid(
     return charts
 
 
+def scale_of_runs(values: Sequence[float]) -> Scale:
+    """Return the y axis for values of runs, which are above zero."""
+    return upwards(min(values) / 1.02, max(values) * 1.02, log=max(values) > 3 * min(values))
+
+
+def ticks_of_runs(y: Scale, unit: str) -> list[Tick]:
+    """Return ticks at round values of a statistic in that unit."""
+
+    def label(value: float) -> str:
+        return time_label(value) if unit == "ns" else f"{format_general(value)} {unit}".rstrip()
+
+    return ticks(y, label, 5)
+
+
 def run_by_run(arms: Sequence[Arm], statistic: str, unit: str = "ns") -> Chart | None:
     """Return a statistic of each run in the order in which the runs were made; unit: of it."""
     runs = [
@@ -101,16 +125,12 @@ def run_by_run(arms: Sequence[Arm], statistic: str, unit: str = "ns") -> Chart |
         return None
     runs.sort(key=lambda run: run[0])
     values = [math.exp(run.values[statistic].compared) for _, _, run in runs]
-    y = upwards(min(values) / 1.02, max(values) * 1.02, log=max(values) > 3 * min(values))
+    y = scale_of_runs(values)
     x = across(0, len(runs) + 1)
-
-    def label(value: float) -> str:
-        return time_label(value) if unit == "ns" else f"{format_general(value)} {unit}".rstrip()
-
     return Chart(
         f"{statistic} of each run, in the order in which they were made",
         ticks(x, lambda number: f"{number:g}"),
-        ticks(y, label, 5),
+        ticks_of_runs(y, unit),
         dots=[
             Dot(
                 x(number),
