@@ -24,6 +24,7 @@ from whylate.bisect.ordered_images.model import (
 from whylate.bisect.ordered_images.versions import ImageVersions
 from whylate.bisect.outcome import NoOutcomeError
 from whylate.boards.board import Board, BoardError
+from whylate.cli.bisect.ordered_view import OrderedView
 from whylate.run.errors import RequestError
 from whylate.run.progress import Observer, Quiet
 from whylate.stats.ordered_search.outlook import Outlook
@@ -222,3 +223,22 @@ def test_an_end_that_does_not_boot_ends_it(tmp_path: Path) -> None:
 def test_what_cannot_be_bisected_is_said(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(RequestError, match=message):
         plan_of(tmp_path, text)
+
+
+def test_a_resumed_search_says_at_once_how_long_it_will_take(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = plan_of(tmp_path)
+    versions = Simulated(plan, tmp_path / "b", no_board, lambda: False)
+    earlier = [
+        Step(number=number, kind="run", version=versions.names[0], value=1.0, started="",
+             took_s=60.0, brought_s=240.0)
+        for number in (1, 2)
+    ]  # fmt: skip
+    said = []
+    for steps in ((), earlier):
+        with OrderedView(plan, versions, steps) as view:
+            view.searching(Outlook(((CULPRIT, 0.5),), 10))
+        said.append(" ".join(capsys.readouterr().err.split()))
+    assert "about 10 runs to go" in said[0]
+    assert "about 10 runs, 50.0 min to go" in said[1]

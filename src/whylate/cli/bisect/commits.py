@@ -113,7 +113,7 @@ def command(
         resumable(directory),
         closing(versions),
         OrderedJournal(directory, LAYOUT, wanted) as journal,
-        OrderedView(wanted, versions) as view,
+        OrderedView(wanted, versions, journal.lines) as view,
     ):
         is_over = False
         try:

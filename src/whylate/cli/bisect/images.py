@@ -129,7 +129,7 @@ def command(
             roots = Roots(first, second, differences, pin, pool)
             with Store(roots, directory, keep=keep_images) as store:
                 provisioner = ImageProvisioner(wanted, roots, store)
-                with BisectView(provisioner.sets) as shown:
+                with BisectView(provisioner.sets, journal.lines) as shown:
                     result = bisect_sets(journal, provisioner, open_for, shown, interrupt.wanted)
             made = journal.lines
     except (SideError, HybridError) as error:

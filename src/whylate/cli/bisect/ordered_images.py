@@ -40,7 +40,7 @@ def bisect_images_in_order(
     with (
         resumable(directory),
         OrderedJournal(directory, LAYOUT, plan) as journal,
-        OrderedView(plan, versions) as view,
+        OrderedView(plan, versions, journal.lines) as view,
     ):
         is_over = False
         try:

@@ -22,10 +22,11 @@ _WHY: dict[Kind, str] = {
 
 
 class OrderedView(RunsView):
-    """Shows a bisection of an ordered history."""
+    """Shows a bisection of an ordered history; earlier: steps of which its journal has a line."""
 
-    def __init__(self, plan: OrderedPlan, versions: Versions) -> None:
-        super().__init__()
+    def __init__(self, plan: OrderedPlan, versions: Versions, earlier: Sequence[Step] = ()) -> None:
+        runs_s = [step.took_s + step.brought_s for step in earlier if step.value is not None]
+        super().__init__(runs_s, len(versions.boards))
         self._plan = plan
         self._versions = versions
         self._now = ""

@@ -21,13 +21,17 @@ class RunsView(LiveView):
     """Shows a bisection on stderr: live lines on a terminal, a line for each run elsewhere.
 
     Any thread may call its methods. A view says with _texts() what stands on a terminal.
+    earlier_s: how long each run took that an earlier process made, on so many boards side by side.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, earlier_s: Sequence[float], boards: int) -> None:
         super().__init__()
+        self._earlier_s = sum(earlier_s) / boards
+        self._earlier = len(earlier_s)
         self._lock = threading.Lock()
         self._last: list[str] = []
         self._began = time.monotonic()
+        self._last_s = self._began
         self._ended = 0
 
     def observer(self, board: str) -> Observer:
@@ -48,6 +52,7 @@ class RunsView(LiveView):
         line = plain(text, 400)
         with self._lock:
             self._ended += 1
+            self._last_s = time.monotonic()
             self._last = [*self._last[1 - _SHOWN :], line]
         if self._live is None:
             self._print(line)
@@ -55,9 +60,12 @@ class RunsView(LiveView):
 
     def _time_of(self, runs: int) -> str:
         """Return how long so many runs will take, by those so far; "" before the first."""
-        if not self._ended:
+        count = self._earlier + self._ended
+        if not count:
             return ""
-        return format_seconds_up((time.monotonic() - self._began) / self._ended * runs)
+        # The run in progress is not over: its time so far is of no run that has ended.
+        here_s = self._last_s - self._began
+        return format_seconds_up((self._earlier_s + here_s) / count * runs)
 
     def _draw(self) -> None:
         if self._live is None:

@@ -77,7 +77,7 @@ def command(
     with (
         resumable(directory),
         SetsJournal(directory, LAYOUT, wanted) as journal,
-        BisectView(provisioner.sets) as view,
+        BisectView(provisioner.sets, journal.lines) as view,
     ):
         result = bisect_sets(journal, provisioner, open_for, view, interrupt.wanted)
         made = journal.lines

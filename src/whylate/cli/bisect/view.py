@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class BisectView(RunsView):
-    """Shows a bisection of a set of differences."""
+    """Shows a bisection of a set of differences; earlier: runs of which its journal has a line."""
 
-    def __init__(self, sets: Sets) -> None:
-        super().__init__()
+    def __init__(self, sets: Sets, earlier: Sequence[MadeRun] = ()) -> None:
+        super().__init__([made.took_s for made in earlier], len(sets.plan.study.boards))
         self._sets = sets
         self._plan = sets.plan
         self._now: dict[str, str] = {}

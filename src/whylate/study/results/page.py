@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from whylate.recording.errors import DiskError
 from whylate.report.page.comparison import EffectLine, Effects, Group, render
-from whylate.report.page.render import write
+from whylate.report.page.render import write_or_say
 from whylate.report.plots.forest import Forest, Ratio, forest
 from whylate.report.terminal.comparison import p_text
 from whylate.study.model import FinishedRun, StudyPlan
@@ -48,10 +47,7 @@ def write_page(
     variants = [f"{variant.name}: {_knobs(variant.knobs)}" for variant in plan.variants]
     made = max((run.started for run in done), default="")
     path = directory / PAGE
-    try:
-        write(path, render(f"Study {directory.name}", variants, made, groups))
-    except OSError as error:
-        raise DiskError(f"{path} cannot be written: {error.strerror}") from None
+    write_or_say(path, render(f"Study {directory.name}", variants, made, groups))
     return path
 
 
