@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -150,6 +151,31 @@ def test_versions_that_cannot_be_run_are_shown_as_intervals(tmp_path: Path) -> N
     # Of the first of each interval, and of each attempt.
     assert page.count("&lt;b&gt;no</td>") == 2 + 4
     assert "<b>no" not in page
+
+
+class Installed(Simulated):
+    """Images that take a while to bring to the board."""
+
+    def bring(self, wanted: Wanted) -> None:
+        del wanted
+        time.sleep(0.02)
+
+
+def test_the_journal_has_how_long_each_version_took_to_be_brought(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    calls = 0
+
+    def after_some() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls > 8
+
+    with OrderedJournal(tmp_path / "b", LAYOUT, plan) as journal:
+        versions = Installed(plan, tmp_path / "b", no_board, lambda: False)
+        bisect_ordered(journal, versions, Silent(), after_some)
+        steps = journal.lines
+    assert steps
+    assert all(step.brought_s >= 0.02 for step in steps)
 
 
 class OnTwoBoards(Simulated):
