@@ -52,3 +52,21 @@ def test_the_hpet_is_read_in_each_form_and_never_goes_backwards(tmp_path: Path) 
             assert item["shared_turns"] == 0
             assert item["alone_ns"] < item["break_even_ns"]
             assert 0.8 < item["times_direct"]["value"] < 1.0
+
+
+def test_a_microsecond_and_ten_ppm_that_were_added_are_found_together(tmp_path: Path) -> None:
+    (only,) = points(
+        tmp_path / "r", "--between-cpus", "--add-offset", "1us", "--add-rate", "10", "--rounds",
+        "6", "--repetitions", "4", "--block", "10ms", "--kernel-arg", "tsc=reliable", "--set",
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource=tsc",
+    )  # fmt: skip
+    offset, rate = only["offset_ns"], only["rate_ppm"]
+    assert only["constant_rate"]
+    assert rate["low"] < 10 < rate["high"]
+    assert rate["low"] > 0
+    # The clocks of the board are one, and the rate counts from the clock's epoch on.
+    by_rate = 1e-5 * only["at_ns"]
+    assert offset["low"] < 1000 + by_rate < offset["high"]
+    # It is more than the rate alone makes.
+    assert offset["low"] > by_rate
+    assert offset["high"] - offset["low"] < 1000

@@ -106,8 +106,8 @@ def _forms(
     polling = [*_SHARED_SUPPOSES]
     if at > there:
         polling.append(
-            f"so many CPUs: this board has {there}, where threads that wait take the CPU from the one "
-            "that they wait for, and share far less"
+            f"so many CPUs: this board has {there}, where threads that wait take the CPU from the "
+            "one that they wait for, and share far less"
         )
     # Readers that think for no time have nothing to do with what was shared.
     for change, form in _FORMS.items() if network.think > 0 else ():
