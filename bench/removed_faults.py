@@ -109,7 +109,7 @@ class Group:
         return f"{'+'.join(faults) or 'none'}-seed{seed}"
 
 
-#: Faults that are programs; the others are modules, which are built for pc alone.
+#: On virt-arm64: the program. The others are modules, whose recordings are of pc alone.
 _ARM_FAULTS = ("task",)
 GROUPS = (
     Group(3, 4),

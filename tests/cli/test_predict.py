@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from swept_recordings import record_clock, record_switch
 from whylate.cli import whylate
 from whylate.cli.explain.experiment import keep_or_warn, known_forecasts
+from whylate.cli.predict.models import MODELS, NO_MODEL
 from whylate.predict.store import NAME, keep_forecasts, read_forecasts
 from whylate.recording.errors import DiskError
 from whylate.stats.scaling.coherence import coherent_throughput
@@ -37,9 +38,9 @@ def test_forecasts_are_printed_with_what_they_suppose_and_kept(tmp_path: Path) -
     assert done.exit_code == 0, done.output
     assert "supposes" in done.output
     assert "one reading serves all who wait" in done.output
-    assert [forecast.at for forecast in read_forecasts(tmp_path / "a")] == [16, 16, 24, 24]
+    assert [forecast.at for forecast in read_forecasts(tmp_path / "a")] == [16, 16, 16, 24, 24, 24]
     assert run("scaling", tmp_path / "a", "--threads", "16", "--no-keep").exit_code == 0
-    assert len(read_forecasts(tmp_path / "a")) == 4
+    assert len(read_forecasts(tmp_path / "a")) == 6
 
 
 def test_no_model_has_its_reason_and_a_status_of_its_own(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_a_new_run_shows_what_was_predicted_of_it(tmp_path: Path) -> None:
     score = run("--score", tmp_path)
     assert score.exit_code == 0
     assert "1 of 1 intervals held, 100 %" in score.output
-    assert "2 forecasts; 1 have no later measurement on the same board." in score.output
+    assert "3 forecasts; 2 have no later measurement on the same board." in score.output
 
 
 def test_forecasts_that_cannot_be_kept_are_printed_and_the_reason_says_what_to_do(
@@ -139,3 +140,19 @@ def test_a_change_with_a_model_names_its_verb_and_all_are_listed() -> None:
     done = run("models")
     assert (done.exit_code, done.output.count("no model: ")) == (0, 3)
     assert run("models", "nothing").exit_code == 2
+
+
+def test_models_as_json_have_a_verb_or_why_there_is_none() -> None:
+    done = run("models", "--json")
+    document = json.loads(done.stdout)
+    assert (done.exit_code, document["format"], document["version"]) == (0, "whylate-models", 1)
+    rows = {row.pop("change"): row for row in document["changes"]}
+    assert list(rows) == [*MODELS, *NO_MODEL]
+    for name, row in rows.items():
+        there = ("verb", "predicts") if name in MODELS else ("why_not", "instead")
+        assert {key for key, text in row.items() if text} == set(there)
+    assert all(row["verb"].startswith("whylate predict ") for row in rows.values() if row["verb"])
+    (one,) = json.loads(run("models", "irq-cpu", "--json").stdout)["changes"]
+    assert one == {"change": "irq-cpu", **rows["irq-cpu"]}
+    assert one["instead"].startswith("whylate study run")
+    assert run("models", "irq-cpu", "--json").exit_code == 3

@@ -15,11 +15,12 @@ from whylate.predict.scaling import predict_scaling
 from whylate.predict.shared_device import predict_shared_device
 from whylate.predict.store import NAME, keep_forecasts, read_forecasts
 from whylate.predict.workloads import read_sweeps
-from whylate.predict.workloads.clock import SHARED
+from whylate.predict.workloads.clock import SHARED, STRICT
 from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.workloads.clock import ClockPoint
 from whylate.stats.scaling.coherence import coherent_shared_throughput, coherent_throughput
 from whylate.stats.scaling.universal import universal_throughput
+from whylate.stats.shared_readings import strict_throughput
 
 COUNTS = (1, 2, 3, 4, 6, 8)
 
@@ -32,10 +33,14 @@ def network(n: int) -> float:
 def test_a_network_predicts_more_cpus_and_shared_readings(tmp_path: Path) -> None:
     recording = record_clock(tmp_path / "a", {n: network(n) for n in COUNTS}, noise=0.01)
     answer = predict_shared_device(recording, (16,))
-    direct, shared = answer.forecasts
-    assert (direct.change, shared.change) == ("", SHARED)
+    direct, shared, strict = answer.forecasts
+    assert (direct.change, shared.change, strict.change) == ("", SHARED, STRICT)
     assert direct.low < network(16) < (direct.high or 0)
     assert shared.low < coherent_shared_throughput(16, 6.0, 1.0, 0.01) < (shared.high or 0)
+    # A strict reading may be waited for twice.
+    expected = coherent_shared_throughput(16, 6.0, 1.0, 0.01, strict_throughput)
+    assert strict.low < expected < (strict.high or 0)
+    assert strict.value < shared.value
     assert direct.fitted_to == list(COUNTS)
     assert direct.parameters["service_ns"] == pytest.approx(1000, rel=0.1)
     assert direct.parameters["think_ns"] == pytest.approx(6000, rel=0.1)
@@ -54,11 +59,21 @@ def test_each_form_of_shared_reads_is_a_sweep_of_its_own(tmp_path: Path) -> None
     assert sweeps[""].name == sweeps[SHARED].name
     # The network is one of direct reads; the law is fitted to both.
     forecasts = predict_shared_device(recording, (16,)).forecasts
-    assert [forecast.change for forecast in forecasts] == ["", SHARED]
+    assert [forecast.change for forecast in forecasts] == ["", SHARED, STRICT]
     answer = predict_scaling(recording, (16,))
     both = [*(forecast.change for forecast in answer.forecasts), *answer.no_model]
     assert len(both) == 2
     assert {check.series for check in answer.checks} <= {"hpet by hpet", f"hpet by hpet, {SHARED}"}
+
+
+def test_shared_readings_for_more_cpus_than_the_board_has_say_what_that_supposes(
+    tmp_path: Path,
+) -> None:
+    rates = {n: network(n) for n in COUNTS}
+    recording = record_clock(tmp_path / "a", rates, noise=0.01, cpus=8)
+    for forecast in predict_shared_device(recording, (8, 16)).forecasts:
+        said = any("this board has 8" in text for text in forecast.supposes)
+        assert said == (forecast.at == 16 and forecast.change in (SHARED, STRICT))
 
 
 def test_an_emulated_device_in_a_form_is_another_and_its_callers_poll(tmp_path: Path) -> None:

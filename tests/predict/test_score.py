@@ -16,12 +16,13 @@ from whylate.predict.forecast import Forecast
 from whylate.predict.score import forecasts_beside, match_forecasts, score_forecasts
 from whylate.predict.shared_device import predict_shared_device
 from whylate.predict.store import keep_forecasts
-from whylate.predict.workloads.clock import SHARED
+from whylate.predict.workloads.clock import SHARED, STRICT
 from whylate.recording.errors import RecordingError
 from whylate.recording.moments import now_text
 from whylate.recording.reader import Recording
 from whylate.run import record
 from whylate.stats.scaling.coherence import coherent_shared_throughput, coherent_throughput
+from whylate.stats.shared_readings import strict_throughput
 from whylate.study.model import FinishedRun
 from whylate.study.results.forecasts import study_outcomes
 
@@ -41,7 +42,7 @@ def record_first(directory: Path) -> Recording:
 
 @pytest.fixture(scope="module")
 def forecasts(tmp_path_factory: pytest.TempPathFactory) -> list[Forecast]:
-    """Return forecasts for 12, 16 and 32 CPUs, of both kinds."""
+    """Return forecasts for 12, 16 and 32 CPUs, of each kind."""
     recording = record_first(tmp_path_factory.mktemp("forecasts") / "first")
     made = predict_shared_device(recording, (12, 16, 32)).forecasts
     return [replace(forecast, created=MADE) for forecast in made]
@@ -57,8 +58,8 @@ def folder(tmp_path: Path, forecasts: list[Forecast]) -> Path:
 def test_what_was_measured_later_stands_beside_the_forecast(folder: Path) -> None:
     record_clock(folder / "second", {12: network(12), 16: 3 * network(16)}, created=AFTER)
     score = score_forecasts(folder)
-    assert score.made == 6
-    assert score.waiting == 4
+    assert score.made == 9
+    assert score.waiting == 7
     assert {(out.forecast.at, out.holds) for out in score.outcomes} == {(12, True), (16, False)}
     assert score.held == 1
     assert score.low is not None
@@ -78,15 +79,21 @@ def test_shared_readings_are_scored_by_what_was_shared(tmp_path: Path) -> None:
     made = predict_shared_device(first, (16,)).forecasts
     keep_forecasts(first.directory, [replace(forecast, created=MADE) for forecast in made])
     shared = coherent_shared_throughput(16, 6.0, 1.0, 0.01)
+    strict = coherent_shared_throughput(16, 6.0, 1.0, 0.01, strict_throughput)
     record_forms(
         tmp_path / "second",
-        {"direct": {16: network(16)}, "relaxed": {16: shared}, "strict": {16: 1e-3}},
+        {
+            "direct": {16: network(16)},
+            "relaxed": {16: shared},
+            "strict": {16: strict},
+            "locked": {16: 1e-3},
+        },
         created=AFTER,
     )
     score = score_forecasts(tmp_path)
     measured = {out.forecast.change: out.measured for out in score.outcomes}
-    assert measured == pytest.approx({"": network(16), SHARED: shared}, rel=1e-3)
-    assert (score.waiting, score.held) == (0, 2)
+    assert measured == pytest.approx({"": network(16), SHARED: shared, STRICT: strict}, rel=1e-3)
+    assert (score.waiting, score.held) == (0, 3)
 
 
 def test_a_run_in_the_second_of_its_forecast_counts(
@@ -119,7 +126,7 @@ def test_another_board_does_not_count(folder: Path) -> None:
     second = record_clock(folder / "second", {12: network(12)}, created=AFTER)
     elsewhere = replace(second.manifest, board="another")
     forecasts = forecasts_beside(second.directory)
-    assert len(forecasts) == 6
+    assert len(forecasts) == 9
     assert len(match_forecasts(forecasts, [second])) == 1
     assert match_forecasts(forecasts, [type(second)(second.directory, elsewhere)]) == []
 

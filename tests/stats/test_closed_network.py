@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whylate.stats.closed_network import fit, shared_throughput, think_from_ratio, throughput
+from whylate.stats.closed_network import fit, think_from_ratio, throughput
+from whylate.stats.shared_readings import relaxed_throughput
 
 TIMES = st.floats(1e-3, 1e3)
 
@@ -68,20 +69,11 @@ def test_the_published_rows_give_their_think_times() -> None:
 def test_the_published_rows_of_readers_that_share_follow_from_the_others() -> None:
     for cpus, tsc, direct, shared in published():
         think = think_from_ratio(direct / tsc, cpus)
-        predicted = shared_throughput(cpus, think, 1.0) * think / cpus
+        predicted = relaxed_throughput(cpus, think, 1.0) * think / cpus
         # On the larger machine something else takes a part that grows with the CPUs.
         known = {72: (0.9889, 0.002), 240: (0.9926, 0.04)}[cpus]
         assert predicted == pytest.approx(known[0], abs=1e-4)
         assert predicted == pytest.approx(shared / tsc, abs=known[1])
-
-
-@given(st.integers(1, 300), TIMES, TIMES)
-def test_sharing_a_reading_is_never_slower_than_a_whole_one_each(
-    n: int, think: float, service: float
-) -> None:
-    found = shared_throughput(n, think, service)
-    assert n / (think + service) <= found * (1 + 1e-12)
-    assert found <= n / (think + service / 2) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("ratio", [0.0, 1.0, -1.0, 1.5])

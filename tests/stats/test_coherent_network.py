@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_closed_network import TIMES, published
 
-from whylate.stats.closed_network import shared_throughput, throughput
+from whylate.stats.closed_network import throughput
 from whylate.stats.scaling.coherence import (
     SharedRow,
     coherent_shared_throughput,
@@ -18,6 +18,7 @@ from whylate.stats.scaling.coherence import (
     fit_coherent,
     leave_one_out,
 )
+from whylate.stats.shared_readings import relaxed_throughput
 
 ROWS = [SharedRow(cpus, direct / tsc, shared / tsc) for cpus, tsc, direct, shared in published()]
 
@@ -27,13 +28,13 @@ def test_without_a_coherence_term_it_is_the_closed_network(
     n: int, think: float, service: float
 ) -> None:
     assert coherent_throughput(n, think, service, 0.0) == throughput(n, think, service)
-    expected = shared_throughput(n, think, service)
+    expected = relaxed_throughput(n, think, service)
     assert coherent_shared_throughput(n, think, service, 0.0) == pytest.approx(expected)
 
 
 def test_a_single_cpu_moves_no_line_to_another() -> None:
     assert coherent_throughput(1, 3.0, 1.0, 0.5) == throughput(1, 3.0, 1.0)
-    assert coherent_shared_throughput(1, 3.0, 1.0, 0.5) == shared_throughput(1, 3.0, 1.0)
+    assert coherent_shared_throughput(1, 3.0, 1.0, 0.5) == relaxed_throughput(1, 3.0, 1.0)
 
 
 @given(st.integers(2, 60), TIMES, TIMES, st.floats(1e-3, 1.0))
@@ -41,7 +42,7 @@ def test_a_coherence_term_takes_throughput(
     n: int, think: float, service: float, coherence: float
 ) -> None:
     assert coherent_throughput(n, think, service, coherence) <= throughput(n, think, service)
-    assert coherent_shared_throughput(n, think, service, coherence) < shared_throughput(
+    assert coherent_shared_throughput(n, think, service, coherence) < relaxed_throughput(
         n, think, service
     )
 
@@ -102,7 +103,7 @@ def test_the_row_of_72_cpus_follows_within_five_thousandths() -> None:
 
 def test_the_two_rows_have_no_coherence_term_in_common() -> None:
     terms = {row.cpus: row.coherence() for row in ROWS}
-    assert terms[72] == pytest.approx(0.0009, abs=5e-5)
+    assert terms[72] == pytest.approx(0.0008, abs=5e-5)
     assert terms[240] == pytest.approx(0.0120, abs=1e-4)
     # With the term of the other, the row of 72 CPUs is off by more than .005, and that of 240 by
     # more than .02.

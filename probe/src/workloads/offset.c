@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <remedy_atomic.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -22,6 +23,9 @@
 #define PATIENCE_NS (5ull * NS_PER_S)
 /* Looks for an answer between two looks at how long it takes. */
 #define LOOKS 1024
+/* Looks before the CPU is told that this thread waits. An answer comes earlier where both CPUs run;
+ * an emulator that runs one CPU after the other goes on with the other one then. */
+#define EAGER_LOOKS 64
 
 /* What is written by one CPU and read by the other has its own cache lines. */
 struct offset_words {
@@ -55,14 +59,18 @@ static void *peer_main(void *argument)
 	struct offset_run *run = argument;
 	struct offset_words *words = &run->words;
 	int error = thread_pin(run->plan->second);
-	uint64_t answered = 0;
+	uint64_t answered = 0, looks = 0;
 
 	atomic_store(&words->error, error);
 	while (!error) {
 		uint64_t asked = atomic_load_explicit(&words->asked, memory_order_acquire);
 
-		if (asked == answered)
+		if (asked == answered) {
+			if (++looks >= EAGER_LOOKS)
+				REMEDY_RELAX();
 			continue;
+		}
+		looks = 0;
 		words->peer_ns = changed(run->plan, clock_id_ns(run->plan->clock));
 		answered = asked;
 		atomic_store_explicit(&words->answered, answered, memory_order_release);
@@ -82,8 +90,12 @@ static bool exchange(struct offset_run *run, struct exchange *made)
 	atomic_store_explicit(&words->asked, number, memory_order_release);
 	for (until_ns = 0;;) {
 		for (int i = 0; i < LOOKS; i++) {
-			if (atomic_load_explicit(&words->answered, memory_order_acquire) != number)
+			if (atomic_load_explicit(&words->answered, memory_order_acquire) !=
+			    number) {
+				if (until_ns || i >= EAGER_LOOKS)
+					REMEDY_RELAX();
 				continue;
+			}
 			made->end_ns = clock_id_ns(run->plan->clock);
 			made->peer_ns = words->peer_ns;
 			return true;

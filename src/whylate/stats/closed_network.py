@@ -69,19 +69,6 @@ def think_from_ratio(ratio: float, n: int) -> float:
     return math.exp(float(brentq(beyond, low, high, xtol=1e-12)))
 
 
-def shared_throughput(n: int, think: float, service: float) -> float:
-    """Return the throughput of n threads where one reading serves all who wait for it.
-
-    Who finds the device idle reads it, for the whole service; who finds it busy takes what is being
-    read, and waits for half of it on average. It is idle from the end of a reading until the next
-    call: for 1 / (1 + n service / think) of the time. Raises ValueError as throughput() does.
-    """
-    if n < 1 or think <= 0 or service < 0:
-        raise ValueError("a closed network needs threads that take time")
-    idle = 1 / (1 + n * service / think)
-    return n / (think + service * (1 + idle) / 2)
-
-
 def fit(threads: Sequence[int], throughputs: Sequence[float]) -> Network:
     """Return the network whose throughputs are nearest to those measured, by their logarithms.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 
 from whylate.predict.sweep import Source, Sweep, make_sweep
+from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.clock import ClockPoint, Remedy
 from whylate.summary.workloads.clock_rows import throughputs
 
@@ -13,16 +15,24 @@ from whylate.summary.workloads.clock_rows import throughputs
 _SLEEPS_FROM_NS = 200_000
 #: What forecasts of readers that share their readings have as their change.
 SHARED = "one reading serves all who wait"
+#: The same, where values must not be older than the call.
+STRICT = "a reading serves those who came before it began"
 #: What a form of remedies/shared_read.h changes. Direct reads in that form are as those without it.
 _CHANGES: dict[Remedy | None, str] = {
     None: "",
     "direct": "",
     "relaxed": SHARED,
-    "strict": "a reading serves those who came before it began",
+    "strict": STRICT,
     "locked": "readers take turns by a lock",
 }
 #: Whoever waits for a reading of another there needs a CPU.
 _POLL = ("relaxed", "strict")
+
+
+def cpus_of(plan: RunPlan, cpus: Collection[int] = ()) -> int:
+    """Return how many threads can run at once, on these CPUs or on all that were measured."""
+    asked = len(set(cpus) or set(plan.measured_cpus))
+    return min(asked, plan.host_cpus or asked)
 
 
 def read_clock_sweeps(source: Source) -> list[Sweep]:
@@ -35,7 +45,6 @@ def read_clock_sweeps(source: Source) -> list[Sweep]:
     assert benchmark is not None  # noqa: S101 (the registry chose this function by the plan)
     groups: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(dict)
     crowded: dict[tuple[str, str], list[int]] = defaultdict(list)
-    cpus = len(plan.measured_cpus)
     for index, point in enumerate(benchmark.points):
         assert isinstance(point, ClockPoint)  # noqa: S101
         rows = source.repetitions.where(source.repetitions.column("point") == index)
@@ -51,8 +60,7 @@ def read_clock_sweeps(source: Source) -> list[Sweep]:
             )
         key = name, _CHANGES[point.remedy]
         groups[key][point.threads] = throughputs(rows).tolist() if rows.n else []
-        at_once = min(len(set(point.cpus)) or cpus, plan.host_cpus or cpus)
-        if point.threads > at_once and not sleeps:
+        if point.threads > cpus_of(plan, point.cpus) and not sleeps:
             crowded[key].append(point.threads)
     reason = "more threads than CPUs share these as well"
     return [

@@ -9,13 +9,16 @@ one reading serves all who wait, a call takes c S (n - 1) more than there.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from whylate.stats.arrays import Floats
-from whylate.stats.closed_network import shared_throughput, think_from_ratio, throughput
+from whylate.stats.closed_network import think_from_ratio, throughput
 from whylate.stats.scaling.law import Law, LawFit, fit_law
+from whylate.stats.shared_readings import relaxed_throughput
 
+#: The throughput of so many CPUs that share readings, by their think time and the service.
+Sharing = Callable[[int, float, float], float]
 #: Numbers of threads for an interval without a coherence term, and with it.
 FEWEST = 3
 FEWEST_COHERENT = 4
@@ -29,12 +32,14 @@ def coherent_throughput(n: int, think: float, service: float, coherence: float) 
     return throughput(n, think, service * (1 + coherence * (n - 1)))
 
 
-def coherent_shared_throughput(n: int, think: float, service: float, coherence: float) -> float:
-    """Return the throughput of n CPUs where one reading serves all who wait for it.
+def coherent_shared_throughput(
+    n: int, think: float, service: float, coherence: float, sharing: Sharing = relaxed_throughput
+) -> float:
+    """Return the throughput of n CPUs that share readings, in this form.
 
     Raises ValueError where there is no CPU, or no think time.
     """
-    alone = n / shared_throughput(n, think, service)
+    alone = n / sharing(n, think, service)
     return n / (alone + coherence * service * (n - 1))
 
 
@@ -61,16 +66,18 @@ class CoherentNetwork:
         """Return between which values a measurement with n CPUs lies, at 95 %."""
         return self.fit.interval(lambda parameters: self.fit.law.value(n, parameters))
 
-    def shared_throughput(self, n: int) -> float:
+    def shared_throughput(self, n: int, sharing: Sharing = relaxed_throughput) -> float:
         """Return what n CPUs would do together if they shared readings."""
-        return coherent_shared_throughput(n, self.think, self.service, self.coherence or 0.0)
+        return coherent_shared_throughput(
+            n, self.think, self.service, self.coherence or 0.0, sharing
+        )
 
-    def shared_interval(self, n: int) -> tuple[float, float]:
+    def shared_interval(self, n: int, sharing: Sharing = relaxed_throughput) -> tuple[float, float]:
         """Return between which values a measurement of that lies, at 95 %."""
         alone = self.alone
 
         def shared(parameters: Floats) -> float:
-            return coherent_shared_throughput(n, *_times(alone, parameters))
+            return coherent_shared_throughput(n, *_times(alone, parameters), sharing)
 
         return self.fit.interval(shared)
 
@@ -137,7 +144,7 @@ class SharedRow:
     def coherence(self) -> float:
         """Return the coherence term with which `shared` follows exactly; it may be below 0."""
         think = think_from_ratio(self.direct, self.cpus)
-        without = self.cpus / shared_throughput(self.cpus, think, 1.0)
+        without = self.cpus / relaxed_throughput(self.cpus, think, 1.0)
         return (think / self.shared - without) / (self.cpus - 1)
 
 
