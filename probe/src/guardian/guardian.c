@@ -129,6 +129,7 @@ static int start_load(struct state *state, const struct request *request, char *
 		return fail(text, E2BIG, "more than %u loads", WIRE_MOST_LOAD_INSTANCES);
 	slot = &state->slots[request->slot];
 	memset(slot->message, 0, sizeof(slot->message));
+	memset(&slot->device, 0, sizeof(slot->device));
 	atomic_store(&slot->work, 0);
 	atomic_store(&slot->state, LOAD_IDLE);
 	child = fork();

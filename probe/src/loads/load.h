@@ -13,16 +13,39 @@
 
 #include "wire/constants.h"
 
+/* What the kernel counted of a device that a load drives: totals, whoever caused them. */
+enum load_counted {
+	LOAD_INTERRUPTS, /* of the device's lines, on all CPUs */
+	LOAD_SOFTIRQS,	 /* NET_RX, or BLOCK */
+	LOAD_IN_COUNT,	 /* packets received, or requests read */
+	LOAD_IN_BYTES,
+	LOAD_OUT_COUNT, /* packets sent, or requests written */
+	LOAD_OUT_BYTES,
+	LOAD_RECEIVED,	/* bytes of the load itself that arrived here */
+	LOAD_DELIVERED, /* bytes of the load itself that arrived at its other end */
+	LOAD_COUNTED
+};
+
+/* The device that a load drives. The names are NUL-terminated and written before is_known. */
+struct load_device {
+	_Atomic int32_t is_known;
+	char name[32];	 /* "eth0", "mmcblk0" */
+	char lines[128]; /* names of its interrupts, with commas: "virtio0-input.0,virtio0-output.0"
+			  */
+	_Atomic uint64_t counted[LOAD_COUNTED];
+};
+
 /* One instance as the probe sees it; lives in memory shared by probe, guardian and load. */
 struct load_slot {
 	_Atomic uint64_t work; /* units of work done so far; only ever grows */
 	_Atomic int32_t state; /* enum load_state */
 	char message[160];     /* why it stopped; NUL-terminated, written before state */
+	struct load_device device;
 };
 
 struct load_context {
 	struct load_slot *slot;
-	char *const *argv; /* NULL-terminated; only for "cmd" */
+	char *const *argv; /* NULL-terminated; for "cmd", "nic" and "block" */
 };
 
 struct load_kind {

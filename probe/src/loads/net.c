@@ -12,7 +12,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "kinds.h"
+#include "sockets.h"
 #include "workers.h"
 
 #define STREAM_BYTES   (16 * 1024)
@@ -59,39 +59,6 @@ static int loopback_socket(int type, struct sockaddr_in *address)
 	return fd;
 }
 
-/* ready - wait a little for a socket; false with errno when nothing comes */
-static bool ready(int fd, short events)
-{
-	struct pollfd waited = {.fd = fd, .events = events};
-
-	if (poll(&waited, 1, ANSWER_MS) > 0)
-		return true;
-	errno = ETIMEDOUT;
-	return false;
-}
-
-/* connect_in_time - connect that a packet filter can not hold up for minutes */
-static int connect_in_time(int fd, const struct sockaddr_in *to)
-{
-	int error = 0;
-	socklen_t length = sizeof(error);
-	int flags = fcntl(fd, F_GETFL);
-
-	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK))
-		return -1;
-	if (connect(fd, (const struct sockaddr *)to, sizeof(*to))) {
-		if (errno != EINPROGRESS || !ready(fd, POLLOUT))
-			return -1;
-		if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length))
-			return -1;
-		if (error) {
-			errno = error;
-			return -1;
-		}
-	}
-	return fcntl(fd, F_SETFL, flags);
-}
-
 /*
  * accept_from - accept until it is our own sender that came, or -1
  *
@@ -99,7 +66,7 @@ static int connect_in_time(int fd, const struct sockaddr_in *to)
  */
 static int accept_from(int listener, const struct sockaddr_in *sender)
 {
-	while (ready(listener, POLLIN)) {
+	while (socket_ready(listener, POLLIN, ANSWER_MS)) {
 		struct sockaddr_in peer = {0};
 		socklen_t length = sizeof(peer);
 		int fd = accept4(listener, (struct sockaddr *)&peer, &length, SOCK_CLOEXEC);
@@ -125,7 +92,7 @@ static int open_tcp(struct pair *pair, bool small_packets)
 	if (listener < 0 || listen(listener, 4))
 		return -1;
 	pair->sender = loopback_socket(SOCK_STREAM, &from);
-	if (pair->sender < 0 || connect_in_time(pair->sender, &to))
+	if (pair->sender < 0 || socket_connect(pair->sender, &to, ANSWER_MS))
 		return -1;
 	pair->receiver = accept_from(listener, &from);
 	if (pair->receiver < 0)

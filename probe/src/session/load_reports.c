@@ -65,6 +65,25 @@ static void send_load(const struct load_reports *reports, uint16_t load)
 	     .now_ns = clock_ns(), .work = work, .message = wire_text(text));
 }
 
+/* send_device - send what was counted of the device that a load drives, if it drives one */
+static void send_device(const struct load_reports *reports, uint16_t load)
+{
+	const struct load_device *device =
+	    &reports->guardian->slots[reports->loads[load].first].device;
+
+	if (!atomic_load_explicit(&device->is_known, memory_order_acquire) ||
+	    !link_has_room(&reports->sender->link, WIRE_MAX_PAYLOAD))
+		return;
+#define COUNTED(which) atomic_load_explicit(&device->counted[which], memory_order_relaxed)
+	SEND(reports->sender, load_device, LOAD_DEVICE, .load = load, .now_ns = clock_ns(),
+	     .device = wire_text(device->name), .lines = wire_text(device->lines),
+	     .interrupts = COUNTED(LOAD_INTERRUPTS), .softirqs = COUNTED(LOAD_SOFTIRQS),
+	     .in_count = COUNTED(LOAD_IN_COUNT), .in_bytes = COUNTED(LOAD_IN_BYTES),
+	     .out_count = COUNTED(LOAD_OUT_COUNT), .out_bytes = COUNTED(LOAD_OUT_BYTES),
+	     .received = COUNTED(LOAD_RECEIVED), .delivered = COUNTED(LOAD_DELIVERED));
+#undef COUNTED
+}
+
 void load_reports_poll(struct load_reports *reports, uint64_t now_ns)
 {
 	if (!reports->slots_used || now_ns - reports->reported_ns < REPORT_NS)
@@ -72,6 +91,8 @@ void load_reports_poll(struct load_reports *reports, uint64_t now_ns)
 	reports->reported_ns = now_ns;
 	for (uint16_t i = 0; i < WIRE_MOST_LOADS; i++)
 		if (reports->loads[i].count &&
-		    link_has_room(&reports->sender->link, WIRE_MAX_PAYLOAD))
+		    link_has_room(&reports->sender->link, WIRE_MAX_PAYLOAD)) {
 			send_load(reports, i);
+			send_device(reports, i);
+		}
 }

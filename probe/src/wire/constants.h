@@ -501,6 +501,8 @@ enum recorder_kind {
 	X(mmap, "operations", "maps, protects and unmaps memory on several CPUs")                  \
 	X(timer, "expirations", "thousands of timer interrupts a second on every CPU")             \
 	X(disk, "bytes", "writes a temporary file and waits until the disk has it")                \
+	X(nic, "bytes", "packets to and from another machine, by the board's network interface")   \
+	X(block, "bytes", "reads of a disk past the page cache")                                   \
 	X(cmd, "CPU ms", "runs a command of your own")
 
 #endif

@@ -52,6 +52,7 @@ enum wire_kind {
 	WIRE_CPU_FREQUENCY = 74,
 	WIRE_NOTE = 75,
 	WIRE_LOAD_STARTED = 76,
+	WIRE_LOAD_DEVICE = 114,
 	WIRE_CPU_COUNTS = 77,
 	WIRE_RECORDER_STARTED = 78,
 	WIRE_RECORDER_SOURCE = 79,
@@ -131,7 +132,7 @@ struct wire_read {
 	struct wire_bytes pattern;
 };
 
-/* load_start - Start `count` instances of a load. argv is for the kind cmd alone. */
+/* load_start - Start `count` instances of a load. argv: for cmd, nic and block alone. */
 struct wire_load_start {
 	uint16_t load;
 	uint16_t count;
@@ -522,6 +523,22 @@ struct wire_load_started {
 	uint16_t load;
 	uint16_t count;
 	struct wire_bytes unit;
+};
+
+/* load_device - What the kernel counted of the device that a load drives, up to now_ns. */
+struct wire_load_device {
+	uint16_t load;
+	uint64_t now_ns;
+	struct wire_bytes device;
+	struct wire_bytes lines;
+	uint64_t interrupts;
+	uint64_t softirqs;
+	uint64_t in_count;
+	uint64_t in_bytes;
+	uint64_t out_count;
+	uint64_t out_bytes;
+	uint64_t received;
+	uint64_t delivered;
 };
 
 /* cpu_counts - What a CPU's counters counted over a chain, in user mode alone where they can. */

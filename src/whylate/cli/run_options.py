@@ -61,7 +61,7 @@ _OPTIONS = (
            "start."),
     _load("--load", "loads", type=LOAD, multiple=True, metavar="KIND[:N]",
           help="Run a background load: memory, code, tlb, switch, net, fork, mmap, timer, disk, "
-          "or cmd:COMMAND. May be repeated."),
+          "net:HOST, block:PATH or cmd:COMMAND. May be repeated."),
     _load("--set", "settings", type=SETTING, multiple=True,
           help="Change a file under /proc/sys or /sys for the run, or priority:NAME, SCHED_FIFO "
           "for all threads of a name. May be repeated."),

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.network import NETWORK_SCRIPT, SERVICES
 from whylate.lab.packages import Packages, contents, read_member
 
 PACKAGES = ("dropbear-bin", "libc6", "libcrypt1", "libtomcrypt1", "libtommath1", "libgmp10",
@@ -14,15 +15,8 @@ PACKAGES = ("dropbear-bin", "libc6", "libcrypt1", "libtomcrypt1", "libtommath1",
 #: Libraries of these packages that dropbear needs; the others are skipped.
 LIBRARIES = ("ld-linux", "ld.so", "libc.so", "libc-", "libcrypt.so", "libtomcrypt.so",
              "libtommath.so", "libgmp.so", "libz.so", "libnss_files", "libnss_compat")  # fmt: skip
-#: QEMU's user network: the board is 10.0.2.15, and the host reaches it by a forwarded port.
-SCRIPT = b"""\
-for card in /sys/class/net/eth* /sys/class/net/en*; do
-	[ -e "$card" ] && card=${card##*/} && break
-done
-ip link set "$card" up
-ip addr add 10.0.2.15/24 dev "$card"
-/usr/sbin/dropbear -R -s -p 22
-"""
+#: The host reaches the board by a forwarded port.
+SCRIPT = NETWORK_SCRIPT + b"/usr/sbin/dropbear -R -s -p 22\n"
 
 
 def ssh_files(
@@ -46,7 +40,7 @@ def ssh_files(
         ("/etc/shells", b"/bin/sh\n", 0o644),
         ("/etc/dropbear/README", b"Host keys are made when they are first needed.\n", 0o644),
         ("/root/.ssh/authorized_keys", public_key.strip().encode() + b"\n", 0o600),
-        ("/whylate/services", SCRIPT, 0o644),
+        (SERVICES, SCRIPT, 0o644),
     ]
 
 

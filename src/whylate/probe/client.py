@@ -23,6 +23,7 @@ from whylate.wire.messages import (
     Finish,
     Hello,
     Keepalive,
+    LoadDevice,
     LoadWork,
     Message,
     Note,
@@ -45,7 +46,7 @@ ALIVE_S = 600.0
 #: What to do about a board that sends what no probe sends.
 NO_PROBE = "power the board off and on, and see what else uses its line"
 #: Messages that come by themselves: they answer no command, and are no progress.
-UNASKED = (Progress, LoadWork, Note, Welcome)
+UNASKED = (Progress, LoadWork, LoadDevice, Note, Welcome)
 #: Writing timed out: the other end does not read.
 STUCK = "the line accepts nothing any more (does the board hang?)"
 

@@ -27,6 +27,7 @@ from whylate.wire.messages import (
     AppEnded,
     Events,
     Failed,
+    LoadDevice,
     LoadStarted,
     LoadWork,
     Message,
@@ -174,7 +175,7 @@ class JournalDecoder:
             case Failed() if self.recorder is not None and not self.started:
                 # A probe without a recorder; any other refusal ends the run.
                 self.recorder.accounting.refuse(message.text)
-            case LoadStarted() | LoadWork() if message.load < len(self.loads):
+            case LoadStarted() | LoadWork() | LoadDevice() if message.load < len(self.loads):
                 self._add_load(self.loads[message.load], message)
             case Result():
                 self.result = message
@@ -194,9 +195,11 @@ class JournalDecoder:
             self._more_notes += 1
             self._more_fatal |= fatal
 
-    def _add_load(self, load: LoadAccounting, message: LoadStarted | LoadWork) -> None:
+    def _add_load(self, load: LoadAccounting, message: LoadStarted | LoadWork | LoadDevice) -> None:
         if isinstance(message, LoadStarted):
             load.unit = shown(message.unit, 40)
+        # After the result the loads are being ended: their work is no rate.
+        elif self.result is None and isinstance(message, LoadDevice):
+            load.add_device(message, measuring=self.started)
         elif self.result is None:
-            # After the result the loads are being ended: their work is no rate.
             load.add(message, measuring=self.started)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from whylate.recording.device_loads import asked_bits_s, device_report
 from whylate.recording.manifest import LoadReport
 from whylate.recording.plan import LoadPlan
 from whylate.wire.constants import LoadState
-from whylate.wire.messages import LoadWork
+from whylate.wire.messages import LoadDevice, LoadWork
 
 #: States of a load that has stopped.
 STOPPED: dict[int, str] = {LoadState.FAILED: "failed", LoadState.ENDED: "ended"}
@@ -26,6 +27,12 @@ class LoadAccounting:
     before: list[tuple[int, int]] = field(default_factory=list)
     during: list[tuple[int, int]] = field(default_factory=list)
     error: str | None = None
+    device_before: list[LoadDevice] = field(default_factory=list)
+    device_during: list[LoadDevice] = field(default_factory=list)
+
+    def add_device(self, report: LoadDevice, measuring: bool) -> None:
+        """Add what the kernel counted of the device that the load drives."""
+        (self.device_during if measuring else self.device_before).append(report)
 
     def add(self, report: LoadWork, measuring: bool) -> None:
         """Add a report of the probe."""
@@ -51,6 +58,11 @@ class LoadAccounting:
             during_per_s=_rate(self.before[-1:] + self.during),
             command=self.plan.command,
             error=self.error or ("it stopped working before the end" if stalled else None),
+            device=device_report(
+                self.device_before,
+                self.device_during,
+                asked_bits_s(self.plan.kind, self.plan.command),
+            ),
         )
 
 

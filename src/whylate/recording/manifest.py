@@ -56,6 +56,32 @@ class CpuAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory_locked: bool
 
 
+class LoadDevice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the board's kernel counted a second of the device that a load drives, during the run.
+
+    in: packets received, or requests and bytes read; out: packets sent, or requests and bytes
+    written, whoever caused them. received, delivered: bytes of the load itself that arrived at the
+    board and at its other end.
+    """
+
+    name: str
+    #: Names of its interrupts in /proc/interrupts; none where it has none.
+    lines: list[str]
+    #: What the load was to send to the board and from it; 0: nothing, or as much as there can be.
+    asked_in_bits_per_s: Count
+    asked_out_bits_per_s: Count
+    interrupts_before_per_s: float | None
+    interrupts_per_s: float
+    #: NET_RX, or BLOCK.
+    softirqs_per_s: float
+    in_count_per_s: float
+    in_bytes_per_s: float
+    out_count_per_s: float
+    out_bytes_per_s: float
+    received_per_s: float
+    delivered_per_s: float
+
+
 class LoadReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Work of a load per second, in its own unit; None where no time was measured."""
 
@@ -67,6 +93,8 @@ class LoadReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: str | None = None
     #: Why the load stopped or could not start, where it did.
     error: str | None = None
+    #: Of a load that drives a device.
+    device: LoadDevice | None = None
 
 
 class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,19 +1,22 @@
 """Parse loads and faults as a user writes them.
 
-Loads: memory, net:2, cmd:COMMAND. Faults: bulk-lock size_us=400 irqs-off.
+Loads: memory, net:2, net:HOST, block:PATH, cmd:COMMAND. Faults: bulk-lock size_us=400 irqs-off.
 """
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 
 from whylate.lab.faults.catalogue import uses
+from whylate.recording.device_loads import BLOCK, NIC, net_text, parse_block, parse_net
 from whylate.recording.plan import FaultPlan, LoadPlan
 from whylate.run.errors import RequestError
 from whylate.text import is_number
 from whylate.wire.constants import LOADS
 
-LOAD_KINDS = tuple(LOADS)
+#: As a user writes them.
+LOAD_KINDS = tuple(kind for kind in LOADS if kind != NIC)
 MAX_LOAD_COUNT = 64
 
 
@@ -26,6 +29,10 @@ def parse_load(text: str) -> LoadPlan:
         )
     if kind == "cmd":
         return _command(rest)
+    if kind == BLOCK:
+        return _device(BLOCK, text, lambda: net_text(parse_block(rest)))
+    if kind == "net" and rest and not rest.isdecimal():
+        return _device(NIC, text, lambda: net_text(parse_net(rest)))
     if not colon:
         return LoadPlan(kind, 1)
     if not is_number(rest, 9) or not 1 <= int(rest) <= MAX_LOAD_COUNT:
@@ -35,12 +42,21 @@ def parse_load(text: str) -> LoadPlan:
 
 def load_text(load: LoadPlan) -> str:
     """Return a load as a user writes it."""
-    return f"cmd:{load.command}" if load.kind == "cmd" else f"{load.kind}:{load.count}"
+    if load.command is None:
+        return f"{load.kind}:{load.count}"
+    return f"{'net' if load.kind == NIC else load.kind}:{load.command}"
 
 
 def parse_faults(text: str) -> tuple[FaultPlan, ...]:
     """Return the plans of injected faults; raises LabError."""
     return tuple(FaultPlan(use.name, dict(use.parameters)) for use in uses(text.split()))
+
+
+def _device(kind: str, text: str, asked: Callable[[], str]) -> LoadPlan:
+    try:
+        return LoadPlan(kind, 1, asked())
+    except ValueError as error:
+        raise RequestError(f"{text[:60]}: {error}") from None
 
 
 def _command(text: str) -> LoadPlan:

@@ -16,6 +16,7 @@ from whylate.boards.facts import WANTED, WANTED_AFTER, changes, cpu_model, for_r
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
 from whylate.probe.budget import CPUS, FACTS, FINISH, LEAVE, PREPARE
 from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
+from whylate.recording.device_loads import BLOCK, parse_block
 from whylate.recording.finish import REACHED, finish
 from whylate.recording.manifest import Change, Manifest, Problem, State
 from whylate.recording.plan import LoadPlan, RunPlan
@@ -25,6 +26,7 @@ from whylate.run.benchmark import run_benchmark
 from whylate.run.budgets import LEAST_RATE, measuring_budget
 from whylate.run.console import copy_console
 from whylate.run.hits import end_hits, start_hits
+from whylate.run.net_ends import Arguments, net_ends
 from whylate.run.progress import Observer, Step, Tally
 from whylate.run.record import (
     REPORT_S,
@@ -98,8 +100,8 @@ def measure(
             try:
                 run = Run(plan, client, journal, observer, stopped, Tally(plan))
                 client.on_message = run.receive
-                with copy_console(board.console, directory):
-                    journal.closing(_carry_out(run))
+                with net_ends(plan.loads) as ends, copy_console(board.console, directory):
+                    journal.closing(_carry_out(run, ends))
             except ProbeRefusedError:
                 # Raised only before anything was measured: there is nothing to keep.
                 shutil.rmtree(directory)
@@ -111,7 +113,7 @@ def measure(
             return finish(directory)
 
 
-def _carry_out(run: Run) -> Closing:
+def _carry_out(run: Run, ends: Arguments) -> Closing:
     """Start loads, measure, clean up; an error after the measurement began is part of the result.
 
     Raises ProbeRefusedError for a plan that the board cannot carry out.
@@ -121,7 +123,7 @@ def _carry_out(run: Run) -> Closing:
     state: State = "cut"
     try:
         run.client.enter(PREPARE)
-        _prepare(run)
+        _prepare(run, ends)
         before = read_files(run.client, WANTED_AFTER)
         run.client.enter(measuring_budget(run.plan))
         _workload(run)
@@ -143,12 +145,12 @@ def _carry_out(run: Run) -> Closing:
     return closing(run.client, state, changed, problems)
 
 
-def _prepare(run: Run) -> None:
-    """Apply settings, start the loads and let them warm up."""
+def _prepare(run: Run, ends: Arguments) -> None:
+    """Apply settings, start the loads and let them warm up. ends: of loads with another end."""
     for command in setting_commands(run.plan, of_threads=False):
         run.client.call(command)
     for index, load in enumerate(run.plan.loads):
-        run.client.call(load_command(index, load))
+        run.client.call(load_command(index, load, ends))
     if run.plan.loads:
         run.observer.step(Step.WARM_UP)
         deadline = time.monotonic() + WARM_UP_S
@@ -169,9 +171,15 @@ def setting_commands(plan: RunPlan, *, of_threads: bool) -> list[Setting]:
     ]
 
 
-def load_command(index: int, load: LoadPlan) -> LoadStart:
-    """Return the command that starts a load of a plan."""
-    argv = tuple(shlex.split(load.command)) if load.command is not None else ()
+def load_command(index: int, load: LoadPlan, ends: Arguments) -> LoadStart:
+    """Return the command that starts a load of a plan. ends: of loads with another end."""
+    if load.kind == BLOCK and load.command is not None:
+        block = parse_block(load.command)
+        argv: tuple[str, ...] = (block.path, str(block.size), str(block.iops))
+    elif load.command is not None and index not in ends:
+        argv = tuple(shlex.split(load.command))
+    else:
+        argv = ends.get(index, ())
     return LoadStart(index, load.count, load.kind, argv)
 
 

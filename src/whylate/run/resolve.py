@@ -7,6 +7,7 @@ from itertools import groupby
 
 import msgspec
 
+from whylate.recording.device_loads import NIC
 from whylate.recording.plan import RunPlan, Setting
 from whylate.run.errors import RequestError
 from whylate.run.hits import check_hits
@@ -20,6 +21,8 @@ def check(plan: RunPlan) -> None:
         raise RequestError(
             "--fault acts in virtual time (--virtual-time); `whylate lab inject` is for real time"
         )
+    if plan.virtual_time and any(load.kind == NIC for load in plan.loads):
+        raise RequestError("--load net:HOST acts in real time: in virtual time there is no network")
     if plan.cpus is not None and len(set(plan.cpus)) != len(plan.cpus):
         raise RequestError("--cpus names a CPU twice")
     check_hits(plan.hits)

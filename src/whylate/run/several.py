@@ -18,6 +18,7 @@ from whylate.boards.board import Board, BoardError, PlannedBoard
 from whylate.boards.ready import Boot, boot, held, ready
 from whylate.lab.description import LabError
 from whylate.probe.client import ProbeError
+from whylate.recording.device_loads import NIC
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.plan import RunPlan
 from whylate.run.errors import RequestError
@@ -69,6 +70,9 @@ def carry_out(job: Job, stopped: Callable[[], bool]) -> Outcome:
     recorded = False
     try:
         board = job.open()
+        if hasattr(board, "use_network") and any(load.kind == NIC for load in job.plan.loads):
+            # A virtual board has no network otherwise.
+            board.use_network()
         if job.plan.virtual_time:
             with held(planned(board), job.observer.log) as virtual:
                 measure_unattended(

@@ -134,7 +134,7 @@ def write_script(
     script.read(for_release(WANTED, release), script.facts)
     script.read([RESULT] if prepared else [], script.prepared)
     script.add_all(setting_commands(plan, of_threads=False), script.preparing)
-    loads = [load_command(index, load) for index, load in enumerate(plan.loads)]
+    loads = [load_command(index, load, {}) for index, load in enumerate(plan.loads)]
     script.add_all(loads, script.preparing)
     if plan.loads:
         script.add(Pause(WARM_UP_MS), script.preparing)

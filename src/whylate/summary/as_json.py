@@ -57,10 +57,15 @@ def benchmark_json(summary: BenchmarkSummary) -> dict[str, Any]:
 
 
 def _head(kind: str, verdict: str, summary: Summary | BenchmarkSummary) -> dict[str, Any]:
+    document = msgspec.to_builtins(summary, str_keys=True)
+    for load in document["loads"]:
+        if load["device"] is None:
+            # It says nothing of other loads.
+            del load["device"]
     return {
         "format": kind,
         "version": JSON_VERSION,
-        **msgspec.to_builtins(summary, str_keys=True),
+        **document,
         "verdict": verdict,
         "trust": summary.trust.verdict,
         "trust_reasons": summary.trust.reasons,

@@ -15,6 +15,8 @@ from whylate.summary.model import Caution
 DRIFT_ALARM = 0.01
 #: A trend smaller than this part of its level is not worth a warning, however certain.
 DRIFT_SIZE = 0.02
+#: A load's rate that is off by more than this part is reported.
+RATE_OFF = 0.05
 #: A clock resolution above this means timers that tick.
 COARSE_NS = 10_000
 
@@ -38,6 +40,7 @@ def cautions(manifest: Manifest, trends: Sequence[Trend], cpus: Sequence[int]) -
         *_clock(manifest),
         *_recorder(manifest),
         *_turns(manifest),
+        *load_cautions(manifest),
         *noticed(manifest),
     ]
 
@@ -47,6 +50,24 @@ def board_cautions(manifest: Manifest) -> list[Caution]:
     # In virtual time a host takes nothing.
     hosts = () if manifest.plan.virtual_time else (*_crowd(manifest), *_host(manifest))
     return [*hosts, *_firmware(manifest)]
+
+
+def load_cautions(manifest: Manifest) -> Iterator[Caution]:
+    """Warn of loads whose rate was not the one that was asked for."""
+    for load in manifest.loads:
+        device = load.device
+        if device is None:
+            continue
+        for way, asked, bytes_s in (
+            ("to the board", device.asked_in_bits_per_s, device.received_per_s),
+            ("from the board", device.asked_out_bits_per_s, device.delivered_per_s),
+        ):
+            if asked and abs(bytes_s * 8 / asked - 1) > RATE_OFF:
+                text = (
+                    f"Load {device.name}: {bytes_s * 8 / 1e6:.4g} Mbit/s arrived {way} instead of "
+                    f"{asked / 1e6:.4g}."
+                )
+                yield Caution("load-rate", text)
 
 
 def noticed(manifest: Manifest) -> list[Caution]:

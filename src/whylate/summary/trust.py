@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from whylate.quantities import format_count
-from whylate.recording.manifest import CpuAccount, LoadReport, Manifest
+from whylate.recording.manifest import CpuAccount, LoadDevice, LoadReport, Manifest
 from whylate.recording.plan import LoadPlan
 from whylate.recording.samples import Activations
 from whylate.recording.workloads.activations import ActivationWorkload
@@ -139,6 +139,8 @@ def _loads(manifest: Manifest) -> Iterator[str]:
         name = _load_name(load)
         if load.error:
             yield f"Load {name} failed: {load.error.rstrip('.')}."
+        elif load.device is not None and not load.device.interrupts_per_s > 0:
+            yield _without_interrupts(name, load.device)
         elif not load.during_per_s or not load.during_per_s > 0:
             yield (
                 f"Load {name} did no work during the run, so the board was not loaded as planned: "
@@ -148,6 +150,18 @@ def _loads(manifest: Manifest) -> Iterator[str]:
     for plan in manifest.plan.loads:
         if (plan.kind, plan.command) not in reported:
             yield f"Load {_load_name(plan)} was planned and did not report any work."
+
+
+def _without_interrupts(name: str, device: LoadDevice) -> str:
+    if not device.lines:
+        return (
+            f"Load {name} reached no hardware: {device.name} has no interrupt on this board; "
+            "name a host that the board reaches by a real interface, or a real disk."
+        )
+    return (
+        f"Load {name} made no interrupt of {device.name} during the run, so the board was not "
+        "loaded as planned: check that it works this way, at a higher rate if need be."
+    )
 
 
 def _load_name(load: LoadReport | LoadPlan) -> str:

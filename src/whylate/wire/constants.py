@@ -528,6 +528,8 @@ LOADS = {
     "mmap": ("operations", "maps, protects and unmaps memory on several CPUs"),
     "timer": ("expirations", "thousands of timer interrupts a second on every CPU"),
     "disk": ("bytes", "writes a temporary file and waits until the disk has it"),
+    "nic": ("bytes", "packets to and from another machine, by the board's network interface"),
+    "block": ("bytes", "reads of a disk past the page cache"),
     "cmd": ("CPU ms", "runs a command of your own"),
 }
 #: Columns of blocks of numbers and how each is encoded (whylate.wire.blocks).

@@ -39,7 +39,7 @@ class Read(
 
 @dataclass(frozen=True, slots=True)
 class LoadStart(Message, kind=3, ranges={"load": (0, 63), "count": (1, 256)}):
-    """Start `count` instances of a load. argv is for the kind cmd alone."""
+    """Start `count` instances of a load. argv: for cmd, nic and block alone."""
 
     load: U16
     count: U16
@@ -708,6 +708,38 @@ class LoadStarted(Message, kind=76):
     load: U16
     count: U16
     unit: Text
+
+
+@dataclass(frozen=True, slots=True)
+class LoadDevice(
+    Message,
+    kind=114,
+    ranges={
+        "now_ns": (0, 4_611_686_018_427_387_903),
+        "interrupts": (0, 9_223_372_036_854_775_807),
+        "softirqs": (0, 9_223_372_036_854_775_807),
+        "in_count": (0, 9_223_372_036_854_775_807),
+        "in_bytes": (0, 9_223_372_036_854_775_807),
+        "out_count": (0, 9_223_372_036_854_775_807),
+        "out_bytes": (0, 9_223_372_036_854_775_807),
+        "received": (0, 9_223_372_036_854_775_807),
+        "delivered": (0, 9_223_372_036_854_775_807),
+    },
+):
+    """What the kernel counted of the device that a load drives, up to now_ns."""
+
+    load: U16
+    now_ns: U64
+    device: Text
+    lines: Text
+    interrupts: U64
+    softirqs: U64
+    in_count: U64
+    in_bytes: U64
+    out_count: U64
+    out_bytes: U64
+    received: U64
+    delivered: U64
 
 
 @dataclass(frozen=True, slots=True)
@@ -1794,6 +1826,7 @@ MESSAGES: dict[int, type[Message]] = {
         CpuFrequency,
         Note,
         LoadStarted,
+        LoadDevice,
         CpuCounts,
         RecorderStarted,
         RecorderSource,

@@ -35,6 +35,8 @@ class Start:
     kernel_args: tuple[str, ...] = ()
     #: The port of this machine that is forwarded to the board's SSH server; None: no network.
     ssh_port: int | None = None
+    #: Whether it has a network on which it reaches this machine, for loads.
+    network: bool = False
 
 
 def arguments(
@@ -64,7 +66,7 @@ def arguments(
         *(("-dtb", str(image.dtb)) if image.dtb else ()),
         *("-append", " ".join([*kernel, *start.kernel_args])),
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-        *_network(board, start.ssh_port),
+        *_network(board, start),
     ]
     if virtual:
         command += [*VIRTUAL_TIME, "-seed", str(start.seed)]
@@ -96,13 +98,16 @@ def _port(start: Start) -> str:
     return f"socket,id=port,path={_escaped(start.directory / 'port')},server=on,wait=off"
 
 
-def _network(board: VirtualBoard, ssh_port: int | None) -> list[str]:
-    if ssh_port is None:
+def _network(board: VirtualBoard, start: Start) -> list[str]:
+    if start.ssh_port is None and not start.network:
         return ["-nic", "none"]
     if not board.description.network_args:
         raise BoardError(f"{board.name} has no network")
-    forward = f"user,id=net,restrict=on,hostfwd=tcp:127.0.0.1:{ssh_port}-:22"
-    return ["-netdev", forward, *board.description.network_args]
+    # Without a load, the board reaches nothing.
+    words = ["user", "id=net", f"restrict={'off' if start.network else 'on'}"]
+    if start.ssh_port is not None:
+        words.append(f"hostfwd=tcp:127.0.0.1:{start.ssh_port}-:22")
+    return ["-netdev", ",".join(words), *board.description.network_args]
 
 
 def _escaped(path: Path) -> str:

@@ -30,6 +30,7 @@ from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import LabError, VirtualBoard
 from whylate.lab.image import ON_PORT, PLAN, PROBE, Image, build, is_fetched
 from whylate.lab.initramfs import Archive
+from whylate.lab.network import NETWORK_SCRIPT, SERVICES
 from whylate.lab.qemu import find_qemu
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 from whylate.probe.client import Stream
@@ -132,6 +133,7 @@ class QemuBoard:
         self._tell: Notify = notify_nobody
         self._outlive = False
         self._root, self._root_sha256 = self.options.root, ""
+        self._network = False
 
     @property
     def name(self) -> str:
@@ -158,8 +160,17 @@ class QemuBoard:
         """Boot this tarball from the next boot on, if it still has that hash; "": any."""
         self._root, self._root_sha256 = root, sha256
 
+    def use_network(self) -> None:
+        """Have a network interface that reaches this machine, from the next boot on."""
+        self._network = True
+
     def boot(self, notify: Notify) -> None:
         """Switch it on where it is off, and wait for its shell; raises BoardError."""
+        if self._network and self.power.is_on() and not self._switched_on:
+            raise BoardBusyError(
+                f"{self.name} is on, perhaps without a network: switch it off first "
+                f"(whylate board off {self.name})"
+            )
         if self._root is not None and self.power.is_on() and not self._switched_on:
             raise BoardBusyError(
                 f"{self.name} is on, perhaps with another root: switch it off first "
@@ -312,7 +323,8 @@ class QemuBoard:
         return BoardError(f"{self._directory} cannot be written: {error.strerror}")
 
     def _switch_on(self) -> None:
-        self._start(())
+        alone = self._network and self.options.ssh_port is None
+        self._start((), files=((SERVICES, NETWORK_SCRIPT, 0o644),) if alone else ())
 
     def _start(
         self,
@@ -337,6 +349,7 @@ class QemuBoard:
             seed=seed,
             kernel_args=self.options.kernel_args,
             ssh_port=self.options.ssh_port if output is None else None,
+            network=self._network and output is None,
         )
         image = self._image()
         initrd = self._with_files(image, files)

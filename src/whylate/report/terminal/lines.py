@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.quantities import format_rate
-from whylate.recording.manifest import LoadReport
+from whylate.recording.device_loads import NIC
+from whylate.recording.manifest import LoadDevice, LoadReport
 from whylate.summary.model import Trust
 from whylate.text import plain
 
@@ -37,9 +38,28 @@ def load_line(load: LoadReport) -> Text:
     before = format_rate(load.before_per_s, plain(load.unit, 20))
     during = format_rate(load.during_per_s, plain(load.unit, 20))
     line = Text(f"load {plain(name, 48)}  {before} before, {during} during")
+    if load.device is not None:
+        line.append(f"\n     {device_text(load.device, load.kind)}")
     if load.error is not None:
         line.append(f"  stopped: {plain(load.error, 120)}", style="red")
     return line
+
+
+def device_text(device: LoadDevice, kind: str) -> str:
+    """Return what was counted of the device that a load drives."""
+    unit = "packets" if kind == NIC else "requests"
+    lines = ", ".join(plain(line, 40) for line in device.lines[:4]) or "none"
+    more = f" and {len(device.lines) - 4} more" if len(device.lines) > 4 else ""
+    before = format_rate(device.interrupts_before_per_s, "interrupts")
+    return (
+        f"{plain(device.name, 31)}: {before} before, "
+        f"{format_rate(device.interrupts_per_s, 'interrupts')} during ({lines}{more}); "
+        f"in {format_rate(device.in_count_per_s, unit)}, "
+        f"{format_rate(device.in_bytes_per_s, 'bytes')}; "
+        f"out {format_rate(device.out_count_per_s, unit)}, "
+        f"{format_rate(device.out_bytes_per_s, 'bytes')}; "
+        f"{format_rate(device.softirqs_per_s, 'softirqs')}"
+    )
 
 
 def trust_lines(trust: Trust) -> list[Table | Padding]:
