@@ -11,12 +11,16 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+from whylate.run.loads import parse_load
+from whylate.run.net_ends import net_ends
 
 PROBE = Path(__file__).parents[2] / "probe"
 WARNINGS = ["all", "extra", "error", "shadow", "conversion", "strict-prototypes"]
@@ -37,6 +41,7 @@ KINDS: dict[str, list[str]] = {
     "disk": [],
     "cmd": ["sh", "-c", BUSY],
 }
+FILE_BYTES = 4 << 20
 SMALL_FILE_SYSTEM = """
 set -e
 exec 9<"$1"
@@ -318,6 +323,60 @@ def test_timer_makes_a_timer_interrupt_for_its_expirations(driver: str) -> None:
         pytest.skip("this kernel does not count timer interrupts by CPU")
     assert outcome.work[-1] > 2000
     assert after - before > outcome.work[-1] / 2
+
+
+@contextmanager
+def other_end(load: str) -> Iterator[list[str]]:
+    """Yield the arguments of a load of packets whose other end is this machine's own."""
+    plan = parse_load(f"net:127.0.0.1,{load}")
+    with net_ends([plan]) as ends:
+        yield list(ends[0])
+
+
+@pytest.mark.parametrize("protocol", ["udp", "tcp"])
+@pytest.mark.parametrize("direction", ["in", "out"])
+def test_nic_moves_bytes_at_the_rate_asked_for(driver: str, protocol: str, direction: str) -> None:
+    with other_end(f"{protocol},rate=8M,direction={direction}") as arguments:
+        outcome = run([driver, "nic", "2.5", *arguments])
+    assert (outcome.state, outcome.message) == ("running", "")
+    # A busy machine may be late: of 2.5 MB, most arrives, and never much more.
+    assert 1_200_000 < outcome.work[-1] < 2_900_000
+
+
+def test_nic_reports_an_end_that_is_gone(driver: str) -> None:
+    with other_end("udp,rate=1M") as arguments:
+        pass
+    outcome = run([driver, "nic", "5", *arguments])
+    assert outcome.state == "failed"
+    assert f"cannot reach 127.0.0.1 port {arguments[1]}: Connection refused" in outcome.message
+
+
+def test_nic_does_not_hang_when_the_other_end_ends(driver: str) -> None:
+    with other_end("udp,rate=1M") as arguments:
+        running = subprocess.Popen([driver, "nic", "12", *arguments], stdout=subprocess.PIPE)
+        time.sleep(1.0)
+    outcome = parse(running.communicate(timeout=20)[0].decode())
+    assert outcome.state == "failed"
+    assert outcome.message.startswith("the other end at 127.0.0.1 is gone")
+
+
+def test_block_reads_and_writes_nothing(driver: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(os.urandom(FILE_BYTES))
+    before = (file.read_bytes(), file.stat().st_mtime_ns)
+    outcome = run([driver, "block", "1.0", str(file), "4096", "500"])
+    if "past the page cache" in outcome.message:
+        pytest.skip("this file system has no direct reads")
+    assert (outcome.state, outcome.message) == ("running", "")
+    # 500 reads of 4 KiB a second: never more.
+    assert 0 < outcome.work[-1] < 550 * 4096 * 1.2
+    assert (file.read_bytes(), file.stat().st_mtime_ns) == before
+
+
+def test_block_refuses_what_is_no_disk(driver: str) -> None:
+    outcome = run([driver, "block", "1.0", "/dev/null", "4096", "0"])
+    assert outcome.state == "failed"
+    assert "/dev/null" in outcome.message
 
 
 def test_net_reports_that_loopback_is_down(driver: str) -> None:

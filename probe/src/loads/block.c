@@ -5,8 +5,7 @@
  * Stresses the block layer, the disk's driver, its interrupts and what completes requests behind
  * them. A disk is only ever read, and is opened so: whatever is on it stays. Requests go to places
  * in a fixed pseudo-random order, so that a disk's read-ahead is of little use; one thread has one
- * request under way at a time. With writes, every second request writes to a file of the load's own
- * in the directory named, which has no name from the start (see disk.c) and vanishes with the load.
+ * request under way at a time. Nothing is written: the load `disk` writes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +25,7 @@
 
 #define MOST_BYTES (1u << 20)
 #define ALIGN	   4096u
-#define COUNT_NS   (500u * NS_PER_MS)
+#define COUNT_NS   (200u * NS_PER_MS)
 /* Of a generator of 64 bits (Knuth, MMIX). */
 #define FACTOR	  6364136223846793005ull
 #define ADDEND	  1442695040888963407ull

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "small_file.h"
 
 #define DEVICES	     "/sys/devices"
@@ -241,6 +242,7 @@ void device_count(const struct device *device)
 {
 	struct sum sum = {.device = device};
 
+	show(device, LOAD_COUNTED_NS, clock_ns());
 	for_each_line(add_line, &sum);
 	show(device, LOAD_INTERRUPTS, sum.total);
 	show(device, LOAD_SOFTIRQS, softirqs(device->softirq));

@@ -21,8 +21,9 @@ enum load_counted {
 	LOAD_IN_BYTES,
 	LOAD_OUT_COUNT, /* packets sent, or requests written */
 	LOAD_OUT_BYTES,
-	LOAD_RECEIVED,	/* bytes of the load itself that arrived here */
-	LOAD_DELIVERED, /* bytes of the load itself that arrived at its other end */
+	LOAD_RECEIVED,	 /* bytes of the load itself that arrived here */
+	LOAD_DELIVERED,	 /* bytes of the load itself that arrived at its other end */
+	LOAD_COUNTED_NS, /* when it was counted */
 	LOAD_COUNTED
 };
 

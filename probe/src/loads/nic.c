@@ -36,7 +36,7 @@
 #define SILENCE_NS    (3 * (uint64_t)NS_PER_S)
 #define TURN_NS	      NS_PER_MS
 #define LATE_NS	      (100u * NS_PER_MS)
-#define COUNT_NS      (500u * NS_PER_MS)
+#define COUNT_NS      (200u * NS_PER_MS)
 #define HELLO_NS      (200u * NS_PER_MS)
 #define REPORT_BYTES  8u
 #define BITS_A_BYTE   8u
@@ -130,12 +130,12 @@ static bool find_device(struct stream *stream, struct load_device *shown)
 
 	if (getsockname(stream->control, (struct sockaddr *)&own, &length) || getifaddrs(&all))
 		return false;
-	for (const struct ifaddrs *one = all; one && !is_found; one = one->ifa_next) {
-		const struct sockaddr_in *address = (const void *)one->ifa_addr;
+	for (const struct ifaddrs *entry = all; entry && !is_found; entry = entry->ifa_next) {
+		const struct sockaddr_in *address = (const void *)entry->ifa_addr;
 		is_found = address && address->sin_family == AF_INET &&
 			   address->sin_addr.s_addr == own.sin_addr.s_addr;
 		if (is_found)
-			device_of_interface(&stream->device, shown, one->ifa_name);
+			device_of_interface(&stream->device, shown, entry->ifa_name);
 	}
 	freeifaddrs(all);
 	return is_found;
@@ -248,7 +248,7 @@ static void watch(const struct worker *worker)
 {
 	struct stream *stream = worker->shared;
 	struct report report = {.got = 0};
-	uint64_t heard_ns = clock_ns(), counted_ns = 0, said_ns = 0;
+	uint64_t heard_ns = clock_ns(), counted_ns = 0, greeted_ns = 0;
 
 	for (;;) {
 		uint64_t now_ns = clock_ns();
@@ -260,9 +260,9 @@ static void watch(const struct worker *worker)
 		if (now_ns - heard_ns > SILENCE_NS)
 			break;
 		/* So the other end, and an address translation on the way, know where we are. */
-		if (!stream->is_tcp && now_ns - said_ns >= HELLO_NS) {
+		if (!stream->is_tcp && now_ns - greeted_ns >= HELLO_NS) {
 			send(stream->data, stream->argv[TOKEN], TOKEN_BYTES, MSG_NOSIGNAL);
-			said_ns = now_ns;
+			greeted_ns = now_ns;
 		}
 		if (now_ns - counted_ns >= COUNT_NS) {
 			count(stream);

@@ -75,12 +75,13 @@ static void send_device(const struct load_reports *reports, uint16_t load)
 	    !link_has_room(&reports->sender->link, WIRE_MAX_PAYLOAD))
 		return;
 #define COUNTED(which) atomic_load_explicit(&device->counted[which], memory_order_relaxed)
-	SEND(reports->sender, load_device, LOAD_DEVICE, .load = load, .now_ns = clock_ns(),
-	     .device = wire_text(device->name), .lines = wire_text(device->lines),
-	     .interrupts = COUNTED(LOAD_INTERRUPTS), .softirqs = COUNTED(LOAD_SOFTIRQS),
-	     .in_count = COUNTED(LOAD_IN_COUNT), .in_bytes = COUNTED(LOAD_IN_BYTES),
-	     .out_count = COUNTED(LOAD_OUT_COUNT), .out_bytes = COUNTED(LOAD_OUT_BYTES),
-	     .received = COUNTED(LOAD_RECEIVED), .delivered = COUNTED(LOAD_DELIVERED));
+	SEND(reports->sender, load_device, LOAD_DEVICE, .load = load,
+	     .now_ns = COUNTED(LOAD_COUNTED_NS), .device = wire_text(device->name),
+	     .lines = wire_text(device->lines), .interrupts = COUNTED(LOAD_INTERRUPTS),
+	     .softirqs = COUNTED(LOAD_SOFTIRQS), .in_count = COUNTED(LOAD_IN_COUNT),
+	     .in_bytes = COUNTED(LOAD_IN_BYTES), .out_count = COUNTED(LOAD_OUT_COUNT),
+	     .out_bytes = COUNTED(LOAD_OUT_BYTES), .received = COUNTED(LOAD_RECEIVED),
+	     .delivered = COUNTED(LOAD_DELIVERED));
 #undef COUNTED
 }
 
