@@ -198,8 +198,10 @@ class JournalDecoder:
     def _add_load(self, load: LoadAccounting, message: LoadStarted | LoadWork | LoadDevice) -> None:
         if isinstance(message, LoadStarted):
             load.unit = shown(message.unit, 40)
-        # After the result the loads are being ended: their work is no rate.
-        elif self.result is None and isinstance(message, LoadDevice):
+        elif self.result is not None:
+            # After the result the loads are being ended: their work is no rate.
+            return
+        elif isinstance(message, LoadDevice):
             load.add_device(message, measuring=self.started)
-        elif self.result is None:
+        else:
             load.add(message, measuring=self.started)
