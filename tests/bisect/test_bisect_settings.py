@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from c_programs import FLAGS
+from settings_here import inert
 from whylate.bisect.settings.journal import read_bisection
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may set them")
@@ -30,32 +31,10 @@ LOW, HIGH = "sysctl:net.ipv4.ipfrag_low_thresh", "sysctl:net.ipv4.ipfrag_high_th
 INERT = 43
 
 
-def inert() -> list[tuple[Path, int]]:
-    """Return numbers of the Internet protocol that may be set, and what they are."""
-    found = []
-    for path in sorted(Path("/proc/sys/net/ipv4").glob("*")):
-        if not path.is_file() or path.stat().st_mode & 0o600 != 0o600:
-            continue
-        text = path.read_text().strip()
-        if path.name.startswith("ipfrag"):
-            continue
-        if not text.isdecimal() or not 2 <= int(text) < 10_000_000:
-            continue
-        try:
-            path.write_text(str(int(text) + 1))
-            takes_it = path.read_text().strip() == str(int(text) + 1)
-            path.write_text(text)
-        except OSError:
-            continue
-        if takes_it:
-            found.append((path, int(text)))
-    return found[:INERT]
-
-
 @pytest.fixture
 def settings() -> Iterator[list[tuple[str, str, str]]]:
     """Return knobs with their values in both variants; a test leaves all as they are."""
-    known = inert()
+    known = inert(INERT)
     if len(known) < INERT or not os.access(file_of(CULPRIT), os.W_OK):
         pytest.skip(f"only {len(known)} settings of the Internet protocol can be set here")
     values = [(str(path), str(value), str(value + 1)) for path, value in known]
