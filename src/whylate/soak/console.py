@@ -6,6 +6,7 @@ import os
 import re
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +26,8 @@ _PIECE = 1 << 16
 _PANIC = b"Kernel panic - not syncing"
 #: The report of a panic is printed in this time.
 _PANIC_S = 2.0
+#: Pieces of a log whose time is kept: a boot has fewer.
+MOST_STAMPS = 1 << 16
 #: The first messages of a boot are within so much of its beginning.
 _BEGINNING = 1 << 16
 _FIRST_WORDS = re.compile(
@@ -32,6 +35,18 @@ _FIRST_WORDS = re.compile(
     rb"|NOTICE: {1,4}BL|OpenSBI v|coreboot-|SeaBIOS|GNU GRUB|Starting kernel"
 )
 _STAMP = re.compile(rb"^(?:<\d{1,2}>)?\[ {0,10}(\d{1,8}\.\d{6})\]", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """When a piece of a log came, on time.monotonic(): between two looks at it, in s.
+
+    end: bytes of the log up to the end of the piece.
+    """
+
+    end: int
+    earliest_s: float
+    latest_s: float
 
 
 class ConsoleTail:
@@ -57,6 +72,9 @@ class ConsoleTail:
             self._source.seek(0, os.SEEK_END)
         #: How much was printed since.
         self.bytes = 0
+        #: When it came: at most MOST_STAMPS pieces, the first ones.
+        self.stamps: list[Stamp] = []
+        self._looked_at = time.monotonic()
         #: The end of what was searched for a panic, and when the words of one came.
         self._searched = b""
         self._panic_at: float | None = None
@@ -134,6 +152,14 @@ class ConsoleTail:
             return None
 
     def _drain(self) -> None:
+        before = self.bytes
+        self._read_rest()
+        now = time.monotonic()
+        if self.bytes > before and len(self.stamps) < MOST_STAMPS:
+            self.stamps.append(Stamp(self.bytes, self._looked_at, now))
+        self._looked_at = now
+
+    def _read_rest(self) -> None:
         while self._source is not None and (data := self._source.read(_PIECE)):
             left = self._limit - self.bytes
             self.bytes += len(data)

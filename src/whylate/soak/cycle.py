@@ -15,17 +15,28 @@ from pathlib import Path
 from whylate.boards.board import Board, BoardError, Console, Notify, Power, StartedProbe
 from whylate.boards.notes import forget_run
 from whylate.probe.client import ProbeError, ProbeRefusedError
+from whylate.recording.console.boot_stages import DEFAULTS
 from whylate.recording.console.crashes import Crash, find_crashes
 from whylate.recording.manifest import Manifest
 from whylate.run.measure import measure
 from whylate.run.progress import Observer, Progress, Step
+from whylate.soak.boot_stages import boot_stages
 from whylate.soak.causes import crash_causes, job_causes, worst
 from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.guard import HANG_UP_S, Guard
 from whylate.soak.journal import CONSOLE, RECORDING
 from whylate.soak.kernel_log import KernelLog, read_kernel_log, show_program_crashes
 from whylate.soak.line import CycleLine
-from whylate.soak.model import CRASHES, Cause, ConsoleCheck, Cycle, FailureKind, Outcome, SoakPlan
+from whylate.soak.model import (
+    CRASHES,
+    BootStage,
+    Cause,
+    ConsoleCheck,
+    Cycle,
+    FailureKind,
+    Outcome,
+    SoakPlan,
+)
 from whylate.soak.run_result import RunResult, read_result
 
 #: The time beyond its plan after which a run loses power. It covers copying the probe over a slow
@@ -105,6 +116,9 @@ class CycleRunner:
         self._seen = _CycleBoard(board.name, tailed, self._start_probe)
         self._number = 0
         self._stage = "power"
+        #: When the order to switch on was given, and how much was printed until the board was up.
+        self._switched_on: float | None = None
+        self._booted_bytes: int | None = None
         self._boot_s: float | None = None
         self._measuring_s: float | None = None
         self._run_s: float | None = None
@@ -128,6 +142,8 @@ class CycleRunner:
             with self._guard:
                 try:
                     self._boot()
+                    # A prompt of its console may come later than it takes commands.
+                    self._guard.booting = False
                     self._run()
                     self._mark()
                 except _LeftError:
@@ -139,6 +155,7 @@ class CycleRunner:
                     printed = len(self._tail.read()) if self._tail is not None else 0
                     printed = self._guard.living(printed)
                     self._causes = self._find_causes(printed)
+                    stages = self._find_stages(printed)
                     left_on = self._is_left(failure)
                     off = None if left_on else self._off()
             if off is not None and failure is None:
@@ -167,6 +184,7 @@ class CycleRunner:
             total_s=round(time.monotonic() - self._begun, 3),
             run_s=_rounded(self._run_s),
             console=console,
+            boot_stages=stages,
             kernel_log_unread=short_why(self._logged.unread),
             latency=self._result.latency,
             figures=list(self._result.figures),
@@ -183,7 +201,7 @@ class CycleRunner:
         if self._stopped():
             raise _LeftError
         self._guard.stage(self._plan.boot_timeout_s, 0.0)
-        started = time.monotonic()
+        started = self._switched_on = time.monotonic()
         try:
             self._board.boot(self._observer.log)
         except BoardError as error:
@@ -200,6 +218,9 @@ class CycleRunner:
             self._stage = "boot"
             raise CycleFailedError("no-boot", str(error)) from None
         self._boot_s = time.monotonic() - started
+        if self._tail is not None:
+            self._tail.copy()
+            self._booted_bytes = self._tail.bytes
         self._unless_left()
 
     def _has_power(self) -> bool:
@@ -372,6 +393,21 @@ class CycleRunner:
         if self._tail is not None:
             shown = list(find_crashes(self._tail.text(printed)))
         return [*crash_causes(shown, self._logged.crashes), *job_causes(self._result.job)]
+
+    def _find_stages(self, printed: int) -> list[BootStage] | None:
+        """Return the stages of the boot that its console shows; None without a console."""
+        if self._tail is None or self._switched_on is None:
+            return None
+        if self._tail.framed and self._booted_bytes is not None:
+            # What follows may be frames of the probe.
+            printed = min(printed, self._booted_bytes)
+        return boot_stages(
+            self._tail.read()[:printed],
+            self._tail.stamps,
+            self._switched_on,
+            DEFAULTS,
+            self._booted_bytes,
+        )
 
     def _judge(
         self, failure: tuple[Outcome, str] | None, console: ConsoleCheck | None

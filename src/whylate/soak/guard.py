@@ -12,8 +12,9 @@ from whylate.boards.board import BoardError, Power
 from whylate.recording.errors import DiskError
 from whylate.soak.console import ConsoleTail
 
-#: The time between checks, and copies of the console.
+#: The time between checks, and copies of the console; while a board boots they are its time stamps.
 LOOK_S = 0.1
+STAMP_S = 0.01
 #: The power is cut again after this long if the stage still does not end.
 AGAIN_S = 15.0
 #: A stage whose connection was ended is over after this, or the power is cut.
@@ -37,6 +38,8 @@ class Guard:
         self._hang_up: Callable[[], None] | None = None
         self._hang_up_s = HANG_UP_S
         self._left_at: float | None = None
+        #: Whether the board boots, so that what its console prints gets closer time stamps.
+        self.booting = True
         #: Why the power was cut; None: it was not.
         self.cut: Literal["late", "left"] | None = None
         #: Whether a stage exceeded its time, and its connection was ended.
@@ -86,7 +89,7 @@ class Guard:
         return min(printed, before) if printed <= after else printed
 
     def _watch(self) -> None:
-        while not self._end.wait(LOOK_S):
+        while not self._end.wait(STAMP_S if self.booting else LOOK_S):
             if self._tail is not None:
                 # The next write to the disk reports its errors.
                 with contextlib.suppress(DiskError):

@@ -127,6 +127,21 @@ class RunFigure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unit: str
 
 
+class BootStage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A stage of a boot whose words came on the console.
+
+    at_s: when, from the order to switch on, on the host's clock; at most within_s too late.
+    kernel_s: the kernel's own time of the line, in s; None: the line has none. times: how often the
+    words came before the board was up.
+    """
+
+    name: str
+    at_s: float
+    within_s: float
+    kernel_s: float | None = None
+    times: Count = 1
+
+
 class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One line of cycles.jsonl; times in seconds of the host's clock."""
 
@@ -146,6 +161,9 @@ class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     #: How long the run took, from where measuring began.
     run_s: float | None = None
     console: ConsoleCheck | None = None
+    #: In the order in which they came; None: there is no console, or the line is of a former
+    #: version.
+    boot_stages: list[BootStage] | None = None
     #: Why the kernel's log was not searched after the run, or not to its end; "": it was, or the
     #: cycle did not come so far.
     kernel_log_unread: str = ""

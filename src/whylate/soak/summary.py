@@ -8,7 +8,9 @@ from statistics import median
 import msgspec
 import numpy as np
 
-from whylate.soak.model import FAILURE_KINDS, Cause, Cycle, FailureKind, SoakPlan
+from whylate.recording.console.boot_stages import DEFAULTS
+from whylate.soak.boot_stages import steps
+from whylate.soak.model import FAILURE_KINDS, BootStage, Cause, Cycle, FailureKind, SoakPlan
 from whylate.stats.limits import binomial_limits, poisson_high, poisson_low
 
 CONFIDENCE = 0.95
@@ -61,6 +63,41 @@ class Memory(msgspec.Struct, frozen=True):
     def flat(self) -> bool:
         """Whether it did not grow."""
         return self.most_bytes - self.first_bytes <= FLAT_BYTES
+
+
+class BootStep(msgspec.Struct, frozen=True):
+    """A step of the boots: from one stage to the next that was seen.
+
+    worst_cycle: the one that took the longest.
+    """
+
+    before: str
+    name: str
+    took: Times
+    worst_cycle: int
+
+
+class StageSeen(msgspec.Struct, frozen=True):
+    """A stage: in how many of the boots that were watched it was seen, and when it came.
+
+    repeated: in how many it came more than once before the board was up; first_repeated: the first
+    of them.
+    """
+
+    name: str
+    seen: int
+    at: Times | None
+    repeated: int = 0
+    first_repeated: int | None = None
+
+
+class BootStages(msgspec.Struct, frozen=True):
+    """Boots that were watched on a console; within_s: times are at most so much too late."""
+
+    boots: int
+    stages: list[StageSeen]
+    steps: list[BootStep]
+    within_s: float
 
 
 class Consoles(msgspec.Struct, frozen=True):
@@ -131,6 +168,8 @@ class SoakSummary(msgspec.Struct, frozen=True, kw_only=True):
     failures: Rate
     kinds: list[Failed]
     boot: Times | None
+    #: None where no console was watched.
+    boot_stages: BootStages | None
     measuring: Times | None
     #: How long the runs took that did not fail, and their figures.
     run: Times | None
@@ -161,6 +200,7 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
         failures=rate(len(failed), len(judged), hours),
         kinds=_kinds(failed, len(judged), hours),
         boot=times([cycle.boot_s for cycle in judged if cycle.boot_s is not None]),
+        boot_stages=_boot_stages(judged),
         measuring=times([cycle.measuring_s for cycle in judged if cycle.measuring_s is not None]),
         run=times([cycle.run_s for cycle in good if cycle.run_s is not None]),
         figures=_figures(good),
@@ -171,6 +211,42 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
         dropped=sum(run.dropped for run in runs),
         max_ns=max(highest, default=None),
         memory=_memory(cycles),
+    )
+
+
+def _boot_stages(judged: Sequence[Cycle]) -> BootStages | None:
+    """Return the stages of the boots that came up."""
+    watched = [cycle for cycle in judged if cycle.boot_stages is not None and cycle.boot_s]
+    if not watched:
+        return None
+    seen: dict[str, list[tuple[Cycle, BootStage]]] = {name: [] for name in DEFAULTS}
+    took: dict[tuple[str, str], list[tuple[float, int]]] = {}
+    for cycle in watched:
+        for stage in cycle.boot_stages or []:
+            seen.setdefault(stage.name, []).append((cycle, stage))
+        for step, seconds in steps(cycle):
+            took.setdefault(step, []).append((seconds, cycle.cycle))
+    stages = [_stage(name, those) for name, those in seen.items()]
+    return BootStages(
+        boots=len(watched),
+        stages=stages,
+        steps=[
+            BootStep(before, name, spread, max(those)[1])
+            for (before, name), those in took.items()
+            if (spread := times([seconds for seconds, _ in those])) is not None
+        ],
+        within_s=max((stage.within_s for those in seen.values() for _, stage in those), default=0),
+    )
+
+
+def _stage(name: str, those: Sequence[tuple[Cycle, BootStage]]) -> StageSeen:
+    repeated = [cycle.cycle for cycle, stage in those if stage.times > 1]
+    return StageSeen(
+        name=name,
+        seen=len(those),
+        at=times([stage.at_s for _, stage in those]),
+        repeated=len(repeated),
+        first_repeated=min(repeated, default=None),
     )
 
 

@@ -14,6 +14,7 @@ from whylate.report.plain_console import plain_console
 from whylate.soak.comparison import ComparisonSummary
 from whylate.soak.summary import (
     FLAT_BYTES,
+    BootStages,
     Failed,
     Figures,
     Memory,
@@ -47,6 +48,7 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
         for cause in failed.causes:
             table.add_row(Text(f"    {plain(cause.what, 60)}"), _cause(failed, cause))
     table.add_row("booted in", _times(summary.boot))
+    _add_stages(table, summary.boot_stages)
     table.add_row("measuring after", _times(summary.measuring))
     if summary.run is not None:
         table.add_row("ran for", _times(summary.run))
@@ -203,6 +205,27 @@ def _consoles(summary: SoakSummary) -> Text:
     if logs.unknown:
         text.append(f", {logs.unknown} that end early or show no boot", "yellow")
     return text
+
+
+def _add_stages(table: Table, boots: BootStages | None) -> None:
+    """Add the steps of the boots, and which stages the console did not show."""
+    if boots is None:
+        return
+    for step in boots.steps:
+        name = plain(f"{step.before} → {step.name}", 80)
+        text = _times(step.took)
+        if step.took.count > 1:
+            text.append(f" in cycle {step.worst_cycle}")
+        if step.took.count < boots.boots:
+            text.append(f"; in {step.took.count} of {boots.boots} boots", "yellow")
+        table.add_row(Text(f"  {name}"), text)
+    absent = [stage.name for stage in boots.stages if not stage.seen]
+    if absent:
+        table.add_row("  not seen", Text(plain(", ".join(absent), 300)))
+    for stage in boots.stages:
+        if stage.repeated:
+            text = f"{stage.repeated} of {boots.boots} boots, first in cycle {stage.first_repeated}"
+            table.add_row("  seen again", Text(plain(f"{stage.name} in {text}", 200), "yellow"))
 
 
 def _add_logs(table: Table, summary: SoakSummary) -> None:
