@@ -136,6 +136,18 @@ def test_a_cycle_whose_run_can_be_trusted_is_ok(
     assert (cycles[0].latency.seen, cycles[0].latency.max_ns) == (100, 9_000)
 
 
+def test_a_cycle_has_the_stages_of_its_boot_and_the_table_says_which_were_not_seen(
+    command: Callable[..., Result], tmp_path: Path
+) -> None:
+    done = command("--cycles", "2")
+    assert "power → kernel" in done.output
+    assert "rom, spl, u-boot, grub, handover, init, systemd, login" in " ".join(done.output.split())
+    for cycle in read_soak(tmp_path / "s")[1]:
+        [stage] = cycle.boot_stages or []
+        assert (stage.name, stage.kernel_s, stage.times) == ("kernel", 0.0, 1)
+        assert 0 <= stage.at_s <= (cycle.boot_s or 0) + 0.01
+
+
 def test_a_recording_that_is_removed_is_not_remembered(
     command: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

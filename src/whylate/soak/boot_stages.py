@@ -27,7 +27,7 @@ def boot_stages(
     of the log when the board was up.
     """
     ends = [stamp.end for stamp in stamps]
-    found = []
+    stages_seen = []
     for seen in find_boot_stages(log, stages, booted):
         at = bisect_left(ends, seen.end)
         if at == len(stamps):
@@ -36,7 +36,7 @@ def boot_stages(
         # What was printed before the order is not of this boot.
         if stamp.latest_s < switched_on_s:
             continue
-        found.append(
+        stages_seen.append(
             BootStage(
                 name=seen.name,
                 at_s=round(stamp.latest_s - switched_on_s, 4),
@@ -45,7 +45,7 @@ def boot_stages(
                 times=seen.times,
             )
         )
-    return found
+    return stages_seen
 
 
 def steps(cycle: Cycle) -> Iterator[tuple[tuple[str, str], float]]:

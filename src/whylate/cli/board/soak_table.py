@@ -224,8 +224,12 @@ def _add_stages(table: Table, boots: BootStages | None) -> None:
         table.add_row("  not seen", Text(plain(", ".join(absent), 300)))
     for stage in boots.stages:
         if stage.repeated:
-            text = f"{stage.repeated} of {boots.boots} boots, first in cycle {stage.first_repeated}"
-            table.add_row("  seen again", Text(plain(f"{stage.name} in {text}", 200), "yellow"))
+            boots_text = (
+                f"{stage.repeated} of {boots.boots} boots, first in cycle {stage.first_repeated}"
+            )
+            table.add_row(
+                "  seen again", Text(plain(f"{stage.name} in {boots_text}", 200), "yellow")
+            )
 
 
 def _add_logs(table: Table, summary: SoakSummary) -> None:

@@ -88,8 +88,8 @@ def _end(line: bytes, parts: Sequence[bytes]) -> int | None:
     """Return where the words of a pattern end in a line; None: they are not in it."""
     at = 0
     for part in parts:
-        found = line.find(part, at)
-        if found < 0:
+        position = line.find(part, at)
+        if position < 0:
             return None
-        at = found + len(part)
+        at = position + len(part)
     return at
