@@ -216,7 +216,9 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
 
 def _boot_stages(judged: Sequence[Cycle]) -> BootStages | None:
     """Return the stages of the boots that came up."""
-    watched = [cycle for cycle in judged if cycle.boot_stages is not None and cycle.boot_s]
+    watched = [
+        cycle for cycle in judged if cycle.boot_stages is not None and cycle.boot_s is not None
+    ]
     if not watched:
         return None
     seen: dict[str, list[tuple[Cycle, BootStage]]] = {name: [] for name in DEFAULTS}
