@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,13 @@ from bisect_roots import write_root
 from small_disk import small_disk
 from two_variants import VALUES, bisect, plan_of, write_plan
 from whylate.bisect.settings.journal import read_bisection
+from whylate.bisect.settings.plan import bisect_plan
 from whylate.bisect.settings.provision import KnobProvisioner
-from whylate.boards.board import BoardBusyError, BoardError, Notify
+from whylate.boards.board import BoardBusyError, BoardError, Finished, Notify
 from whylate.boards.local import LocalBoard
 from whylate.stats.search.model import Culprits
+from whylate.study.plan_file import read_plan_file, resolve_plan
+from whylate.study.restore.undo import read_notes
 
 CULPRIT = 3
 PANIC = "Kernel panic - not syncing: VFS: Unable to mount root fs"
@@ -103,6 +107,60 @@ def test_a_board_that_somebody_takes_is_given_up_and_says_nothing_of_the_hybrid(
     assert result.lost == {"board7": "board7 is in use by another whylate (process 7)"}
     assert len(runs) >= 20
     assert not [made for made in runs if made.value is None]
+
+
+def test_a_run_whose_setting_cannot_be_put_back_is_kept_and_the_setting_put_back_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whylate.bisect.sets.carry_out.PAUSE_S", 0.0)
+    file = tmp_path / "mode"
+    file.write_text("as found")
+    path = write_plan(tmp_path, ["board7"], [CULPRIT])
+    text = path.read_text()
+    for variant in "ab":
+        before = f"'env:V0' = '{variant}'"
+        text = text.replace(before, f"'command:mode' = '{variant}'\n{before}")
+    write = 'printf %s \\"$1\\" >\\"$2\\"'
+    text += f"""
+[knobs.mode]
+read = "cat {file}"
+write = "sh -c '{write}' sh {{value}} {file}"
+"""
+    path.write_text(text)
+    plan = bisect_plan(resolve_plan(read_plan_file(path)), "CPU time", 200, 0.3)
+    opened = 0
+    is_cut = True
+
+    class CutBoard(LocalBoard):
+        """This machine, which is gone when the knob is put back after the fifth run."""
+
+        def run(
+            self, argv: Sequence[str], *, data: bytes = b"", timeout_s: float = 60.0
+        ) -> Finished:
+            if is_cut and opened >= 5 and "as found" in argv:
+                raise BoardError("board7 does not answer")
+            return super().run(argv, data=data, timeout_s=timeout_s)
+
+    def open_board(*_: object) -> CutBoard:
+        nonlocal opened
+        opened += 1
+        return CutBoard()
+
+    result, runs = bisect(tmp_path / "b", plan, open_board)
+    assert "could not be put back to 'as found'" in result.lost["board7"]
+    # The fifth run was over, and counts.
+    assert [made.number for made in runs] == [1, 2, 3, 4, 5]
+    assert all(made.value is not None for made in runs)
+    assert file.read_text() in ("a", "b")
+
+    is_cut = False
+    result, all_runs = bisect(tmp_path / "b", plan, open_board)
+    assert isinstance(result.answer, Culprits), result
+    # The command's knob is the first item.
+    assert [effect.item for effect in result.answer.effects] == [CULPRIT + 1]
+    assert all_runs[:5] == runs
+    assert file.read_text() == "as found"
+    assert not read_notes(tmp_path / "b", ["board7"])
 
 
 def whylate(*words: str) -> subprocess.CompletedProcess[str]:

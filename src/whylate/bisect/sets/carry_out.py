@@ -78,6 +78,7 @@ class _Outcome:
     """What an attempt at a run gave.
 
     value: None: nothing, for that reason; is_final: for good. is_busy: somebody else has the board.
+    not_put_back: why the settings of the board were not put back after the run; "": they were.
     """
 
     value: float | None
@@ -87,6 +88,7 @@ class _Outcome:
     is_busy: bool = False
     in_force: Bools | None = None
     log: str = ""
+    not_put_back: str = ""
 
 
 class LostBoardError(Exception):
@@ -225,6 +227,8 @@ class _Bisection:
         if outcome.is_busy:
             # It says nothing of the hybrid: another board runs it, or this one when it is free.
             self._lose(board, outcome.reason)
+        if outcome.value is None and outcome.not_put_back:
+            self._lose(board, outcome.not_put_back)
         if outcome.value is None and is_end:
             self._lose(board, f"a run of {self._end_name(hybrid)} failed: {outcome.reason}")
         in_force = hybrid.in_force if outcome.in_force is None else outcome.in_force
@@ -247,6 +251,8 @@ class _Bisection:
         )
         self._journal.append(made)
         self._observer.run_ends(made)
+        if outcome.not_put_back:
+            self._lose(board, outcome.not_put_back)
         self._check_board(board)
 
     def _attempt_all(
@@ -273,8 +279,10 @@ class _Bisection:
             outcome = self._attempt(provisioned, job, number, is_end=is_end)
             if self._stopped():
                 break
-            self._put_back(board)
-            if outcome.value is not None or outcome.is_final:
+            # A run that counts is kept, also where this fails.
+            reason = self._attempts.put_back(board, self._observer.log)
+            outcome = replace(outcome, not_put_back=reason)
+            if reason or outcome.value is not None or outcome.is_final:
                 break
         return outcome
 
