@@ -32,7 +32,8 @@ KNOBS = ["thp", "priority", "recorder", "idle-states", "sysctl:vm.swappiness", "
          "kernel", "workload:sizes", "workload:tasks", "command:fan", "sysfs:a"]  # fmt: skip
 numbers = st.sampled_from(fuzz_case.BOUNDS) | st.integers(-(1 << 70), 1 << 70)
 words = st.sampled_from([*TIMES, *SIZES, "always", "never", "on", "off", "copy", "pipe", "5%", "pc",
-                         "memory", "net:2", "cmd:true", "small", "random", "local"])  # fmt: skip
+                         "memory", "net:2", "net:10.0.2.2,rate=1M", "block:/dev/vda,size=4k",
+                         "cmd:true", "small", "random", "local"])  # fmt: skip
 scalars = st.one_of(words, words, numbers, st.booleans(), st.text(max_size=20),
                     st.floats(allow_nan=True))  # fmt: skip
 values = st.recursive(
@@ -104,8 +105,8 @@ HYPOTHESIS = 0.1
 #: CPU seconds of a plan.
 CASE_S = 2.0
 _WORDS = [*TIMES, *SIZES, *KNOBS, "always", "never", "on", "off", "copy", "pipe", "5%", "pc",
-          "memory", "net:2", "cmd:true", "small", "random", "local", "idle", "none", "a",
-          "b"]  # fmt: skip
+          "memory", "net:2", "net:10.0.2.2,rate=1M", "block:/dev/vda,size=4k", "cmd:true", "small",
+          "random", "local", "idle", "none", "a", "b"]  # fmt: skip
 
 
 def run(number: int, seconds: float, case: int | None = None) -> fuzz_case.Result:

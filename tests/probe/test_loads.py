@@ -39,6 +39,8 @@ KINDS: dict[str, list[str]] = {
     "mmap": [],
     "timer": [],
     "disk": [],
+    "nic": [],
+    "block": [],
     "cmd": ["sh", "-c", BUSY],
 }
 FILE_BYTES = 4 << 20
@@ -93,6 +95,28 @@ def run(command: list[str], **options: object) -> Outcome:
         command, check=True, capture_output=True, text=True, timeout=20, **options
     )  # type: ignore[call-overload]
     return parse(done.stdout)
+
+
+@contextmanager
+def other_end(load: str) -> Iterator[list[str]]:
+    """Yield the arguments of a load of packets whose other end is this machine's own."""
+    plan = parse_load(f"net:127.0.0.1,{load}")
+    with net_ends([plan]) as ends:
+        yield list(ends[0])
+
+
+@contextmanager
+def arguments_of(kind: str, folder: Path) -> Iterator[list[str]]:
+    """Yield what a kind needs: another end, or a file to read, made in the folder."""
+    if kind == "nic":
+        with other_end("udp,rate=8M") as arguments:
+            yield arguments
+    elif kind == "block":
+        file = folder / "read"
+        file.write_bytes(os.urandom(FILE_BYTES))
+        yield [str(file), "4096", "2000"]
+    else:
+        yield KINDS[kind]
 
 
 @pytest.fixture(scope="session")
@@ -205,10 +229,11 @@ def ran(
     kind: str = request.param
     folder = tmp_path_factory.mktemp(kind)
     before = left_behind()
-    began = time.monotonic()
     environment = {**os.environ, "TMPDIR": str(folder)}
-    outcome = run([driver, kind, "1.0", *KINDS[kind]], env=environment)
-    seconds = time.monotonic() - began
+    with arguments_of(kind, tmp_path_factory.mktemp(f"{kind}_read")) as arguments:
+        began = time.monotonic()
+        outcome = run([driver, kind, "1.0", *arguments], env=environment)
+        seconds = time.monotonic() - began
     return Ran(kind, outcome, seconds, folder, left_behind() - before)
 
 
@@ -323,14 +348,6 @@ def test_timer_makes_a_timer_interrupt_for_its_expirations(driver: str) -> None:
         pytest.skip("this kernel does not count timer interrupts by CPU")
     assert outcome.work[-1] > 2000
     assert after - before > outcome.work[-1] / 2
-
-
-@contextmanager
-def other_end(load: str) -> Iterator[list[str]]:
-    """Yield the arguments of a load of packets whose other end is this machine's own."""
-    plan = parse_load(f"net:127.0.0.1,{load}")
-    with net_ends([plan]) as ends:
-        yield list(ends[0])
 
 
 @pytest.mark.parametrize("protocol", ["udp", "tcp"])
@@ -542,10 +559,11 @@ def test_every_load_works_on_other_architectures(
     if not shutil.which(compiler) or not shutil.which(emulator):
         pytest.skip(f"needs {compiler} and {emulator}")
     foreign = build(compiler, tmp_path / "load_driver", extra)
-    for kind, arguments in KINDS.items():
+    for kind in KINDS:
         # A busy host may not let an emulated load get anywhere in so short a time.
         for seconds in ("0.3", "5"):
-            outcome = run([emulator, str(foreign), kind, seconds, *arguments])
+            with arguments_of(kind, tmp_path) as arguments:
+                outcome = run([emulator, str(foreign), kind, seconds, *arguments])
             assert (kind, outcome.state, outcome.message) == (kind, "running", "")
             assert group_members(outcome.pid) == []
             if outcome.work[-1] > 0:

@@ -13,6 +13,7 @@ import numpy as np
 
 from whylate.compare.run_environment import Environment, read_environment
 from whylate.quantities import format_count, format_exact_ns
+from whylate.recording.device_loads import load_name
 from whylate.recording.imported.model import ImportedRun
 from whylate.recording.imported.read import select_runs
 from whylate.recording.manifest import Fact, HitReport, Manifest, RecorderReport
@@ -176,7 +177,7 @@ def describe_run(directory: Path, manifest: Manifest) -> Run:
         interval_ns = plan.activations.interval_ns
         sets["interval"] = format_exact_ns(interval_ns) if interval_ns else "its own"
     sets["time"] = "virtual" if plan.virtual_time else "real"
-    loads = [f"{load.kind}:{load.count} {load.command or ''}".rstrip() for load in plan.loads]
+    loads = [load_name(load.kind, load.count, load.command) for load in plan.loads]
     cpus = (
         [account.cpu for account in manifest.cpus]
         if plan.benchmark is None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from whylate.recording.manifest import LoadDevice
+from whylate.text import shown
 from whylate.wire.messages import LoadDevice as Counted
 
 #: The load of a network interface, which a user writes as net:HOST, and of a disk.
@@ -20,6 +21,8 @@ _HIGHEST_RATE = 100 * 10**9
 #: Of UDP over IPv4.
 _LONGEST_DATAGRAM = 65_507
 _TOKEN_BYTES = 32
+#: Names of interrupts that are kept.
+_MOST_LINES = 64
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,8 @@ def parse_block(text: str) -> BlockLoad:
     return BlockLoad(path, **given)
 
 
-def net_text(load: NetLoad | BlockLoad) -> str:
-    """Return all that is asked of a load, as a user writes it."""
+def asked_text(load: NetLoad | BlockLoad) -> str:
+    """Return all that is asked of a load, as a user writes it behind its kind."""
     first, *others = [(field.name, getattr(load, field.name)) for field in fields(load)]
     words = [
         str(value) if name == "protocol" else f"{name}={value}"
@@ -105,6 +108,16 @@ def net_text(load: NetLoad | BlockLoad) -> str:
         if not (name == "iops" and value == 0)
     ]
     return ",".join([str(first[1]), *words])
+
+
+def written_kind(kind: str) -> str:
+    """Return a load's kind as a user writes it."""
+    return "net" if kind == NIC else kind
+
+
+def load_name(kind: str, count: int, command: str | None) -> str:
+    """Return a load as a user writes it."""
+    return f"{written_kind(kind)}:{count if command is None else command}"
 
 
 def asked_bits_s(kind: str, command: str | None) -> tuple[int, int]:
@@ -127,8 +140,8 @@ def device_report(
         return None
     last = points[-1]
     return LoadDevice(
-        name=last.device[:31],
-        lines=[line[:60] for line in last.lines.split(",") if line],
+        name=shown(last.device, 31) or "its device",
+        lines=[shown(line, 60) for line in last.lines.split(",")[:_MOST_LINES] if line],
         asked_in_bits_per_s=asked[0],
         asked_out_bits_per_s=asked[1],
         interrupts_before_per_s=_per_s(before, "interrupts"),

@@ -32,7 +32,9 @@ class LoadAccounting:
 
     def add_device(self, report: LoadDevice, measuring: bool) -> None:
         """Add what the kernel counted of the device that the load drives."""
-        (self.device_during if measuring else self.device_before).append(report)
+        reports = self.device_during if measuring else self.device_before
+        # Totals: the first and the last say all, however long the run is.
+        reports[1:] = [report]
 
     def add(self, report: LoadWork, measuring: bool) -> None:
         """Add a report of the probe."""

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable
 
 from whylate.lab.faults.catalogue import uses
-from whylate.recording.device_loads import BLOCK, NIC, net_text, parse_block, parse_net
+from whylate.recording.device_loads import BLOCK, NIC, asked_text, load_name, parse_block, parse_net
 from whylate.recording.plan import FaultPlan, LoadPlan
 from whylate.run.errors import RequestError
 from whylate.text import is_number
@@ -30,9 +30,9 @@ def parse_load(text: str) -> LoadPlan:
     if kind == "cmd":
         return _command(rest)
     if kind == BLOCK:
-        return _device(BLOCK, text, lambda: net_text(parse_block(rest)))
+        return _device(BLOCK, text, lambda: asked_text(parse_block(rest)))
     if kind == "net" and rest and not rest.isdecimal():
-        return _device(NIC, text, lambda: net_text(parse_net(rest)))
+        return _device(NIC, text, lambda: asked_text(parse_net(rest)))
     if not colon:
         return LoadPlan(kind, 1)
     if not is_number(rest, 9) or not 1 <= int(rest) <= MAX_LOAD_COUNT:
@@ -42,9 +42,7 @@ def parse_load(text: str) -> LoadPlan:
 
 def load_text(load: LoadPlan) -> str:
     """Return a load as a user writes it."""
-    if load.command is None:
-        return f"{load.kind}:{load.count}"
-    return f"{'net' if load.kind == NIC else load.kind}:{load.command}"
+    return load_name(load.kind, load.count, load.command)
 
 
 def parse_faults(text: str) -> tuple[FaultPlan, ...]:

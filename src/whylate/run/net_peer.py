@@ -10,6 +10,7 @@ the token is dropped.
 from __future__ import annotations
 
 import contextlib
+import hmac
 import os
 import socket
 import struct
@@ -25,6 +26,11 @@ _LATE_S = 0.1
 _LINE_S = 5.0
 _LONGEST_LINE = 128
 _TRIES = 20
+#: Of connections at once: the board has two, and whoever else finds the port gets no more threads.
+_MOST_CONNECTIONS = 16
+#: Of what the board's end may ask for, as in probe/src/loads/nic.c.
+_SIZES = range(32, 65_507 + 1)
+_HIGHEST_BITS_S = 100 * 10**9
 
 
 @dataclass
@@ -40,6 +46,11 @@ class _End:
     data: socket.socket | None = None
     ready: threading.Event = field(default_factory=threading.Event)
     is_sending: bool = False
+    #: The address that a connection with the token came from: datagrams go to no other.
+    peer: str = ""
+    free: threading.Semaphore = field(
+        default_factory=lambda: threading.Semaphore(_MOST_CONNECTIONS)
+    )
 
 
 def main() -> None:
@@ -74,20 +85,33 @@ def _listen(address: str) -> tuple[socket.socket, socket.socket]:
 def _accept(tcp: socket.socket, end: _End) -> None:
     while True:
         connection, _ = tcp.accept()
+        if not end.free.acquire(blocking=False):
+            connection.close()
+            continue
         threading.Thread(target=_serve, args=(connection, end), daemon=True).start()
 
 
 def _serve(connection: socket.socket, end: _End) -> None:
-    with contextlib.suppress(OSError, ValueError), connection:
-        connection.settimeout(_LINE_S)
-        token, kind, *words = _first_line(connection).split()
+    try:
+        _talk(connection, end)
+    finally:
+        end.free.release()
+
+
+def _talk(connection: socket.socket, end: _End) -> None:
+    with contextlib.suppress(OSError, ValueError, IndexError), connection:
+        deadline = time.monotonic() + _LINE_S
+        token, kind, *words = _first_line(connection, deadline).split()
         connection.settimeout(None)
-        if token != end.token:
+        if not hmac.compare_digest(token, end.token):
             return
         if kind == b"control":
-            end.bits_s, end.size = int(words[1]), int(words[2])
+            bits_s, size = int(words[1]), int(words[2])
+            if size not in _SIZES or not 0 <= bits_s <= _HIGHEST_BITS_S:
+                return
             if not end.is_sending:
                 end.is_sending = True
+                end.bits_s, end.size, end.peer = bits_s, size, connection.getpeername()[0]
                 threading.Thread(target=_send, args=(end,), daemon=True).start()
             while True:
                 connection.sendall(struct.pack("<Q", end.received))
@@ -99,10 +123,11 @@ def _serve(connection: socket.socket, end: _End) -> None:
                 end.received += len(data)
 
 
-def _first_line(connection: socket.socket) -> bytes:
+def _first_line(connection: socket.socket, deadline: float) -> bytes:
     line = b""
     # Byte by byte: what follows are data.
     while not line.endswith(b"\n") and len(line) < _LONGEST_LINE:
+        connection.settimeout(max(deadline - time.monotonic(), 0.001))
         byte = connection.recv(1)
         if not byte:
             break
@@ -113,7 +138,8 @@ def _first_line(connection: socket.socket) -> bytes:
 def _receive_datagrams(end: _End) -> None:
     while True:
         data, source = end.udp.recvfrom(1 << 16)
-        if not data.startswith(end.token):
+        is_of_the_load = hmac.compare_digest(data[: len(end.token)], end.token)
+        if not is_of_the_load or source[0] != end.peer:
             continue
         # A datagram of the token alone says where the board is.
         end.target = source

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from whylate.quantities import format_count
+from whylate.recording.device_loads import load_name
 from whylate.recording.manifest import CpuAccount, LoadDevice, LoadReport, Manifest
 from whylate.recording.plan import LoadPlan
 from whylate.recording.samples import Activations
@@ -165,7 +166,9 @@ def _without_interrupts(name: str, device: LoadDevice) -> str:
 
 
 def _load_name(load: LoadReport | LoadPlan) -> str:
-    return f"{load.kind}:{load.count}" if load.command is None else f'{load.kind} "{load.command}"'
+    if load.kind == "cmd":
+        return f'{load.kind} "{load.command}"'
+    return load_name(load.kind, load.count, load.command)
 
 
 def _on(accounts: Sequence[CpuAccount]) -> str:

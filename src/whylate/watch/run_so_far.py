@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from whylate.recording.device_loads import written_kind
 from whylate.recording.manifest import Fact
 from whylate.recording.store.journal import MAX_RECORD, NAME, OPENING, Opening
 from whylate.recording.workloads import ROWS
@@ -110,7 +111,7 @@ class RunSoFar:
         return RunView(
             recording=plain(str(self.recording), 400),
             workload=plain(plan.workload.kind, 40),
-            loads=[plain(f"{load.kind}:{load.count}", 80) for load in plan.loads],
+            loads=[plain(f"{written_kind(load.kind)}:{load.count}", 80) for load in plan.loads],
             elapsed_s=elapsed_s,
             planned_s=plan.activations.duration_ns / 1e9 if plan.activations is not None else None,
             seen=tally.seen,

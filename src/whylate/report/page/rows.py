@@ -20,6 +20,7 @@ from whylate.quantities import (
     format_rate,
     format_span_ns,
 )
+from whylate.recording.device_loads import written_kind
 from whylate.recording.manifest import CrashReport, FactValue, LoadReport, Manifest
 from whylate.report.sentences import (
     QUANTILES,
@@ -201,7 +202,7 @@ def load_rows(loads: Iterable[LoadReport]) -> list[dict[str, str]]:
             change = f"{100 * (during / before - 1):+.0f} %".replace("-", "−")
         rows.append(
             {
-                "name": f"{plain(load.kind, 60)} × {load.count}",
+                "name": f"{plain(written_kind(load.kind), 60)} × {load.count}",
                 "command": plain(load.command or "", 400),
                 "before": format_rate(before, plain(load.unit, 20)),
                 "during": format_rate(during, plain(load.unit, 20)),

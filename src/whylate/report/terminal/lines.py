@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whylate.quantities import format_rate
-from whylate.recording.device_loads import NIC
+from whylate.recording.device_loads import NIC, load_name
 from whylate.recording.manifest import LoadDevice, LoadReport
 from whylate.summary.model import Trust
 from whylate.text import plain
@@ -32,9 +32,7 @@ def board_line(board: str, kernel: str | None, cpu_model: str | None) -> Text:
 
 def load_line(load: LoadReport) -> Text:
     """Return what a load did before and during the run."""
-    name = f"{load.kind}:{load.count}"
-    if load.command is not None:
-        name += f" {load.command}"
+    name = load_name(load.kind, load.count, load.command)
     before = format_rate(load.before_per_s, plain(load.unit, 20))
     during = format_rate(load.during_per_s, plain(load.unit, 20))
     line = Text(f"load {plain(name, 48)}  {before} before, {during} during")

@@ -25,7 +25,7 @@ from whylate.summary.benchmarks.model import (
     PointFigures,
     Remarks,
 )
-from whylate.summary.cautions import COARSE_NS, board_cautions, noticed
+from whylate.summary.cautions import COARSE_NS, board_cautions, load_cautions, noticed
 from whylate.summary.facts import clock_source, describe_recording
 from whylate.summary.model import Caution, Trust
 from whylate.summary.trust import assess_benchmark
@@ -149,6 +149,7 @@ class BenchmarkSummarizer:
             *remarks.get("warnings", []),
             *board_cautions(manifest),
             *_coarse_clock(manifest),
+            *load_cautions(manifest),
             *noticed(manifest),
         ]
         return BenchmarkSummary(
