@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 815fe5253ac6b09c6ad0903e680b6e4d96eb25b88600d28d83a2e7d2c90608c1 */
+/* sources: sha256 7cbe4d713c161f4099aa2fef75ef23b9cb7e2fb20bc5d6042380bede7a86cea1 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

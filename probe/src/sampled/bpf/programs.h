@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 2d753befb97a1298f83e93d48568ae8ed88f1866b4ee0dc5184b837b5be8f2e4 */
+/* sources: sha256 557ede8dc2d79c9f7a391e505d285863325bcb2143c35815e565246ea6f1bcf4 */
 /* clang-format off */
 #ifndef WHYLATE_SAMPLED_BPF_PROGRAMS_H
 #define WHYLATE_SAMPLED_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 98b8ae742447373eca7b54fbf6ad69eccd41ac98f2e2c1e36aa40e30f6c4d20f */
+/* sources: sha256 ed501f7d51bf394904a2f139463f388ac9d6e527184f495c0288ba6e7b42d2d1 */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H
