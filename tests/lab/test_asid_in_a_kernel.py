@@ -57,9 +57,14 @@ def test_no_two_address_spaces_are_live_under_one_identifier(name: str) -> None:
 def test_no_cpu_uses_what_was_taken_away_or_is_of_another_address_space(name: str) -> None:
     rows = logged(name, "turns_check", "asid_turns")
     assert len(rows) == 5
+    calm = rows[0][4]
     for spaces, fault, switches, changes, flushes, interrupts, wrong in rows:
         assert (switches, changes) == (6_000, 750)
-        # As many address spaces as slots: only changes, and the first use of a slot, flush.
-        assert (flushes > changes * 2 + SLOTS * 2) == (spaces > SLOTS)
+        if spaces <= SLOTS:
+            # Only changes, and the first use of a slot, flush.
+            assert flushes <= (changes + SLOTS) * 2
+        else:
+            # With 7 address spaces one switch in 7 needs a slot that another has.
+            assert flushes > calm + switches / 20
         assert (interrupts > 0) == (fault != 2)
         assert (wrong > 0) == (fault != 0)
