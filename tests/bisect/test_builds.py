@@ -116,6 +116,16 @@ def test_what_does_not_build_ahead_is_known_before_its_turn(
     assert failed == [(Version(repository.bad), "the build failed (3): no")]
 
 
+def test_the_reason_of_a_failed_build_is_the_line_that_tells_of_the_error(
+    repository: MadeRepository, tmp_path: Path
+) -> None:
+    script = "printf 'int main() { return none; }' >broken.c; cc -c broken.c"
+    builds = Builds(repository.path, tmp_path, ["sh", "-c", script], [], jobs=1)
+    with pytest.raises(UnavailableError, match=r"failed \(1\): broken\.c:1:21: error: .*none"):
+        builds.built(Version(repository.bad))
+    builds.close()
+
+
 def test_a_background_build_is_nice(repository: MadeRepository, tmp_path: Path) -> None:
     builds = Builds(repository.path, tmp_path, ["sh", "-c", "sleep 0.3; nice >nice"], [], jobs=1)
     version = Version(repository.good)

@@ -8,6 +8,7 @@ built ahead of their turn.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 import time
@@ -28,6 +29,8 @@ BUILDS = "builds"
 LONGEST_S = 4 * 3600.0
 #: Of what a command prints, this much of its end is shown.
 _SHOWN = 300
+#: What tells of an error, in the words of compilers and of make.
+_ERROR = re.compile(r"\berror\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -226,11 +229,15 @@ def _revert(tree: Path, version: Version) -> None:
 
 
 def _end_of(log: Path) -> str:
-    """Return the last line that a command printed."""
+    """Return the first of a command's last lines that tells of an error, or else the last one.
+
+    Compilers mark the place in the source with further lines behind that one.
+    """
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 4096))
             lines = file.read().decode(errors="replace").split("\n")
     except OSError:
         return "its log cannot be read"
-    return plain(next((line for line in reversed(lines) if line.strip()), "no output"), _SHOWN)
+    printed = [line for line in lines if line.strip()] or ["no output"]
+    return plain(next(filter(_ERROR.search, printed), printed[-1]), _SHOWN)
