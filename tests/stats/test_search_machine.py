@@ -280,21 +280,6 @@ def test_boards_share_the_runs() -> None:
     assert {run.board for run in history} == {0, 1, 2}
 
 
-def test_costly_items_change_less_often() -> None:
-    cost = np.zeros(ITEMS)
-    cost[:10] = 5.0
-    flips = []
-    for given in (None, cost):
-        _, history = carry_out(
-            Problem(ITEMS, seed=20, cost=given, width=1),
-            bench(20, lambda fast, _: fast[[25, 30, 35]].mean(), gap=4),
-        )
-        rows = np.array([run.in_force[:10] for run in history
-                         if run.planned.purpose is Purpose.SCREEN][16:])  # fmt: skip
-        flips.append(float((rows[1:] != rows[:-1]).mean()))
-    assert flips[1] < flips[0]
-
-
 @pytest.mark.parametrize(
     ("change", "problem"),
     [

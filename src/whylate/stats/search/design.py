@@ -1,4 +1,4 @@
-"""Which hybrid to run next: the one whose outcome says most about the set, per cost.
+"""Which hybrid to run next: the one whose outcome says most about the set.
 
 Candidates are drawn at random, and the mutual information between outcome and level is computed
 for each under the posterior. As long as nothing is known, the hybrids are halves drawn at random
@@ -59,23 +59,19 @@ def best_hybrids(
     problem: Problem,
     posterior: Posterior,
     parted: Floats,
-    now: Bools,
     count: int,
 ) -> Bools:
     """Return the best hybrids of as many draws, shape (count, atoms).
 
-    parted: how likely a pair's parting keeps a hybrid from running. now:
-    the items that are in force, from which changes cost, shape (items,).
+    parted: how likely a pair's parting keeps a hybrid from running.
     """
     chosen: list[Bools] = []
-    item_cost = np.zeros(problem.items) if problem.cost is None else problem.cost
     for _ in range(count):
         rows = np.concatenate(
             [draw(rng, atoms, problem.both_bases, part, _CANDIDATES) for part in _DRAWN_PARTS]
         )
         worth = information(rows, posterior) * _runs(rows, parted)
-        cost = 1 + (expand(rows, atoms)[:, :-1] != now) @ item_cost
-        chosen.append(rows[int((worth / cost).argmax())])
+        chosen.append(rows[int(worth.argmax())])
     return np.array(chosen)
 
 

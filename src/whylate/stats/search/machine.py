@@ -113,9 +113,7 @@ def _search(
         step = _step(problem, target, history, gap, opened, None)
         if step is not None:
             return step
-    rows = best_hybrids(
-        rng, view.atoms, problem, view.posterior, view.parted, history[-1].in_force, problem.batch
-    )
+    rows = best_hybrids(rng, view.atoms, problem, view.posterior, view.parted, problem.batch)
     return _screen(problem, history, rows, view.atoms, opened)
 
 

@@ -38,17 +38,15 @@ class Problem:
 
     items: how many. weight: prior odds of each item, positive, shape (items,). groups: labels of
     the hierarchy, int, shape (items, levels), the coarsest level first; a label is of its level
-    only. cost: what changing an item adds to a run, in runs, shape (items,). both_bases: whether
-    hybrids can be built on either side; else all are built on the slow side. margin: how far from
-    an end still behaves like it, as a part of the gap. budget: most runs. boards: how many share
-    the runs. width: how many runs are asked for at once.
+    only. both_bases: whether hybrids can be built on either side; else all are built on the slow
+    side. margin: how far from an end still behaves like it, as a part of the gap. budget: most
+    runs. boards: how many share the runs. width: how many runs are asked for at once.
     """
 
     items: int
     seed: int
     weight: Floats | None = None
     groups: Int64s | None = None
-    cost: Floats | None = None
     both_bases: bool = True
     margin: float = 0.3
     budget: int = 256
@@ -60,7 +58,7 @@ class Problem:
             raise ValueError("items, budget, boards and width are 1 or more")
         if not 0 < self.margin < 0.5:
             raise ValueError(f"a margin of {self.margin} is not between 0 and 0.5 of the gap")
-        for name, array in (("weight", self.weight), ("groups", self.groups), ("cost", self.cost)):
+        for name, array in (("weight", self.weight), ("groups", self.groups)):
             if array is not None and len(array) != self.items:
                 raise ValueError(f"{name} has {len(array)} rows for {self.items} items")
         if self.weight is not None and not (self.weight > 0).all():
