@@ -23,6 +23,12 @@ from whylate.probe.binaries import ARCHITECTURES
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "whylate"
 #: The virtual boards and injected faults, which lie beside the package in a checkout.
+#: Folders of files that are no code.
+ASSETS = (
+    "whylate/report/page/assets/",
+    "whylate/watch/web/assets/",
+    "whylate/causes/catalogue/",
+)
 LAB = SOURCE.parents[1] / "lab"
 #: The remedies that modules of the lab are built with.
 IN_MODULES = ("bulk_work", "remedy_atomic", "remedy_lock", "shared_read")
@@ -126,7 +132,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         for name in files
         if Path(name).suffix not in allowed
         and Path(name).name != "py.typed"
-        and not name.startswith(("whylate/report/page/assets/", "whylate/causes/catalogue/"))
+        and not name.startswith(ASSETS)
     }
     assert strangers == {
         "whylate/probe/binaries/hashes.json",
