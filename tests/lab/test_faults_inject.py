@@ -221,6 +221,7 @@ class Answering:
     """A board that answers commands as it is told to, as far as faults need one."""
 
     name = "board7"
+    console = None
 
     def __init__(self, answer: Callable[[str], bytes | int]) -> None:
         self._answer = answer

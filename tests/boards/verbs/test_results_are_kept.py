@@ -19,6 +19,7 @@ class Sticking:
     """A board whose relay sticks when it is left."""
 
     name = "board7"
+    console = None
 
     def hold(self, notify: object) -> None: ...
 
