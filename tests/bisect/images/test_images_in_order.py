@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
+import itertools
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,15 +83,15 @@ def plan_of(tmp_path: Path, text: str = "boards = ['pc']") -> OrderedImagesPlan:
     return ordered_images_plan(file, tmp_path / "plan.toml", images, None, 0.95, 200)
 
 
+def after(most: int) -> Callable[[], bool]:
+    """Return what is true once it was called more than so often."""
+    calls = itertools.count(1)
+    return lambda: next(calls) > most
+
+
 def test_the_image_is_found_confirmed_and_resumed(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
-    calls = 0
-
-    def after_some() -> bool:
-        nonlocal calls
-        calls += 1
-        return calls > 30
-
+    after_some = after(30)
     with OrderedJournal(tmp_path / "b", LAYOUT, plan) as journal:
         versions = Simulated(plan, tmp_path / "b", no_board, after_some)
         assert bisect_ordered(journal, versions, Silent(), after_some).answer is None
@@ -163,13 +164,7 @@ class Installed(Simulated):
 
 def test_the_journal_has_how_long_each_version_took_to_be_brought(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
-    calls = 0
-
-    def after_some() -> bool:
-        nonlocal calls
-        calls += 1
-        return calls > 8
-
+    after_some = after(8)
     with OrderedJournal(tmp_path / "b", LAYOUT, plan) as journal:
         versions = Installed(plan, tmp_path / "b", no_board, lambda: False)
         bisect_ordered(journal, versions, Silent(), after_some)
