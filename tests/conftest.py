@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from browsers import browser
 from whylate.probe.binaries import NoProbeError, probe_binary
+
+# One for all folders: a second of this scope cannot start beside the first.
+__all__ = ["browser"]
 
 #: A shared machine may be slow at any moment.
 settings.register_profile("shared", deadline=None)

@@ -34,7 +34,7 @@ from whylate.soak import run_result
 from whylate.soak.carry_out import Ended, Goal, soak
 from whylate.soak.guard import Guard
 from whylate.soak.journal import read_soak
-from whylate.soak.kernel_log import KernelLog, search_log
+from whylate.soak.kernel_log import KernelLog, logged_before, search_log
 from whylate.soak.model import CRASHES, Cycle, SoakPlan
 
 PLAN = wakeup_soak()
@@ -212,6 +212,20 @@ def test_what_is_in_the_part_of_a_kernel_log_that_was_read_counts() -> None:
     log = search_log(FileContent(SEGFAULT.encode(), None, truncated=True))
     assert [crash.sort for crash in log.crashes] == ["segfault"]
     assert search_log(FileContent(SEGFAULT.encode(), None)).unread == ""
+
+
+def test_what_a_kernel_logged_before_the_cycle_is_not_of_the_cycle() -> None:
+    log = "".join(
+        f"<6>[{stamp:12.6f}] {name}[7]: segfault at 0 ip 0 sp 0 error 4\n of {name}\n"
+        for stamp, name in ((14118.5, "older"), (26000.0, "newer"))
+    )
+    content = FileContent(log.encode(), None)
+    assert len(search_log(content).crashes) == 2
+    assert ["newer" in crash.headline for crash in search_log(content, 25000.0).crashes] == [True]
+    # Up for longer than the cycle: it was not the cycle that booted the kernel.
+    assert logged_before(26010.0, 60.0) == pytest.approx(25940.0)
+    assert logged_before(55.0, 60.0) == 0.0
+    assert logged_before(None, 60.0) == 0.0
 
 
 def test_a_program_that_crashed_on_the_console_is_a_failure_of_a_run_that_was_fine(

@@ -77,7 +77,7 @@ Make = Callable[..., Studied]
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     monkeypatch.setattr(restart, "_POLL_S", 0.0)
-    monkeypatch.setattr(restart, "RESTART_S", 0.3)
+    monkeypatch.setattr(restart, "RESTART_S", 3.0)
 
     def made(kind: str, *knobs: dict[str, str], supply: bool = True) -> Studied:
         board = TreeBoard(tmp_path / "board", kind, supply=supply)

@@ -25,7 +25,12 @@ from whylate.soak.causes import crash_causes, job_causes, worst
 from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.guard import HANG_UP_S, Guard
 from whylate.soak.journal import CONSOLE, RECORDING
-from whylate.soak.kernel_log import KernelLog, read_kernel_log, show_program_crashes
+from whylate.soak.kernel_log import (
+    KernelLog,
+    logged_before,
+    read_kernel_log,
+    show_program_crashes,
+)
 from whylate.soak.line import CycleLine
 from whylate.soak.model import (
     CRASHES,
@@ -237,7 +242,8 @@ class CycleRunner:
         """Measure, and read what the kernel logged meanwhile."""
         failed: CycleFailedError | None = None
         self._guard.stage(self._limit_s(LOG_S), LEAVE_S)
-        show_program_crashes(self._board)
+        up_s = show_program_crashes(self._board)
+        before_s = logged_before(up_s, time.monotonic() - self._begun)
         self._unless_left()
         try:
             self._measure()
@@ -246,7 +252,7 @@ class CycleRunner:
                 raise
             failed = error
         self._guard.stage(self._limit_s(LOG_S), LEAVE_S)
-        self._logged = read_kernel_log(self._board, self._place)
+        self._logged = read_kernel_log(self._board, self._place, before_s)
         self._unless_left()
         if failed is not None:
             raise failed

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
+import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,13 +25,32 @@ LIMIT = 1 << 20
 #: is not put back: the power is cut after the run.
 _SHOW = "/proc/sys/debug/exception-trace"
 _SHOW_S = 20.0
+#: A kernel stamps its log by another clock than that of its uptime; both may drift apart so far.
+_APART_S = 10.0
+_STAMP = re.compile(rb"\[ {0,10}(\d{1,10}\.\d{1,9})\]")
 
 
-def show_program_crashes(board: Board) -> None:
-    """Have the kernel log crashes of programs, where it can and the board lets us."""
-    script = f"echo 1 >{_SHOW}; :"
-    with contextlib.suppress(BoardError):
-        board.run(["sh", "-c", f"[ ! -e {_SHOW} ] || {script}"], timeout_s=_SHOW_S)
+def show_program_crashes(board: Board) -> float | None:
+    """Have the kernel log crashes of programs, where it can and the board lets us.
+
+    Returns how long the kernel is up, seconds; None where the board does not say.
+    """
+    script = f'[ ! -e {_SHOW} ] || echo 1 >{_SHOW}; read -r up _ </proc/uptime; echo "$up"'
+    try:
+        done = board.run(["sh", "-c", script], timeout_s=_SHOW_S)
+        up_s = float(done.output[:40])
+    except (BoardError, ValueError):
+        return None
+    return up_s if math.isfinite(up_s) else None
+
+
+def logged_before(up_s: float | None, cycle_s: float) -> float:
+    """Return before which stamp of the kernel's log, seconds, nothing is of a cycle.
+
+    up_s: how long the kernel is up, cycle_s after the cycle began. Where the cycle has booted it,
+    all of its log is of the cycle; where its supply does not reach it, the log is older.
+    """
+    return max(0.0, up_s - cycle_s - _APART_S) if up_s is not None else 0.0
 
 
 @dataclass(frozen=True)
@@ -41,8 +61,10 @@ class KernelLog:
     unread: str = ""
 
 
-def read_kernel_log(board: Board, place: Path) -> KernelLog:
+def read_kernel_log(board: Board, place: Path, before_s: float = 0.0) -> KernelLog:
     """Return the crashes in the kernel's log, and keep a log that has some in `place`.
+
+    Lines with a stamp below before_s are left out.
 
     Whether a board on which it cannot be read still answers is tried after it. Raises DiskError.
     """
@@ -53,7 +75,7 @@ def read_kernel_log(board: Board, place: Path) -> KernelLog:
             content = read_files(client, [request]).files.get(KERNEL_LOG)
     except (BoardError, ProbeError) as error:
         return KernelLog(unread=str(error))
-    log = search_log(content)
+    log = search_log(content, before_s)
     if log.crashes and content is not None:
         path = place / LOG
         try:
@@ -63,8 +85,8 @@ def read_kernel_log(board: Board, place: Path) -> KernelLog:
     return log
 
 
-def search_log(content: FileContent | None) -> KernelLog:
-    """Return what the probe's answer shows."""
+def search_log(content: FileContent | None, before_s: float = 0.0) -> KernelLog:
+    """Return what the probe's answer shows from a stamp on."""
     if content is None:
         return KernelLog(unread="the probe did not send it")
     if content.error is not None:
@@ -72,4 +94,17 @@ def search_log(content: FileContent | None) -> KernelLog:
         return KernelLog(unread=f"{content.error}{restricted}")
     # The probe reads the oldest lines.
     cut = f"its newest lines, beyond {LIMIT >> 10} KiB" if content.truncated else ""
-    return KernelLog(find_crashes(content.data), cut)
+    return KernelLog(find_crashes(_since(content.data, before_s)), cut)
+
+
+def _since(log: bytes, before_s: float) -> bytes:
+    """Return the lines from a stamp on; lines without one are of the line before them."""
+    kept: list[bytes] = []
+    older = False
+    for line in log.splitlines(keepends=True):
+        stamp = _STAMP.search(line[:64])
+        if stamp is not None:
+            older = float(stamp[1]) < before_s
+        if not older:
+            kept.append(line)
+    return b"".join(kept)

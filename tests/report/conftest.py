@@ -1,7 +1,0 @@
-"""The fixtures of reports."""
-
-from __future__ import annotations
-
-from browsers import browser
-
-__all__ = ["browser"]
