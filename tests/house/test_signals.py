@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,8 @@ def test_child():
 
 
 def test_a_suite_in_the_background_starts_programs_that_heed_signals(tmp_path: Path) -> None:
-    conftest = Path(__file__).parents[1] / "conftest.py"
+    tests = Path(__file__).parents[1]
+    conftest = tests / "conftest.py"
     (tmp_path / "conftest.py").write_text(conftest.read_text())
     (tmp_path / "test_child.py").write_text(TEST)
     ignoring = "trap '' INT HUP QUIT; exec \"$@\""
@@ -30,6 +32,7 @@ def test_a_suite_in_the_background_starts_programs_that_heed_signals(tmp_path: P
         capture_output=True,
         text=True,
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tests)},
         check=False,
     )
     assert done.returncode == 0, done.stdout
