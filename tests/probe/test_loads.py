@@ -395,6 +395,25 @@ def test_block_reads_and_writes_nothing(driver: str, tmp_path: Path) -> None:
     assert (file.read_bytes(), file.stat().st_mtime_ns) == before
 
 
+def test_block_makes_up_for_little_of_a_stall(driver: str, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(os.urandom(FILE_BYTES))
+    command = [driver, "block", "3", str(file), "4096", "200"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        first = running.stdout.readline()
+        pid = int(first.split()[1])
+        time.sleep(0.5)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(1.5)
+        os.kill(pid, signal.SIGCONT)
+        outcome = parse(first + running.communicate(timeout=20)[0])
+    if "past the page cache" in outcome.message:
+        pytest.skip("this file system has no direct reads")
+    # Of 200 reads a second 1.5 s are worked, and 0.1 s is made up for: 320, not 600.
+    assert 0 < outcome.work[-1] < 450 * 4096
+
+
 def test_block_refuses_what_is_no_disk(driver: str) -> None:
     outcome = run([driver, "block", "1.0", "/dev/null", "4096", "0"])
     assert outcome.state == "failed"

@@ -5,7 +5,8 @@
  * Stresses the block layer, the disk's driver, its interrupts and what completes requests behind
  * them. A disk is only ever read, and is opened so: whatever is on it stays. Requests go to places
  * in a fixed pseudo-random order, so that a disk's read-ahead is of little use; one thread has one
- * request under way at a time. Nothing is written: the load `disk` writes.
+ * request under way at a time. Nothing is written: the load `disk` writes. What is late is not made
+ * up for beyond a tenth of a second.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@
 #define MOST_BYTES (1u << 20)
 #define ALIGN	   4096u
 #define COUNT_NS   (200u * NS_PER_MS)
+#define LATE_NS	   (100u * NS_PER_MS)
 /* Of a generator of 64 bits (Knuth, MMIX). */
 #define FACTOR	  6364136223846793005ull
 #define ADDEND	  1442695040888963407ull
@@ -56,11 +58,20 @@ static int open_target(struct load_context *context, const char *path, uint64_t 
 	return fd;
 }
 
-/* pause_until_due - hold to so many requests a second; 0: as many as there can be */
-static void pause_until_due(uint64_t requests, uint64_t iops, uint64_t from_ns)
+/* pause_until_due - hold to a request every so many ns; 0: as many as there can be
+ *
+ * due_ns is when the last one was due. Of a stall no more than LATE_NS is made up for.
+ */
+static void pause_until_due(uint64_t *due_ns, double every_ns)
 {
-	if (iops)
-		clock_sleep_until(from_ns + (uint64_t)((double)requests * NS_PER_S / (double)iops));
+	uint64_t now_ns = clock_ns();
+
+	if (every_ns <= 0)
+		return;
+	*due_ns += (uint64_t)every_ns;
+	if (now_ns > *due_ns + LATE_NS)
+		*due_ns = now_ns - LATE_NS;
+	clock_sleep_until(*due_ns);
 }
 
 /* read_on - read until killed, or until a read fails */
@@ -70,7 +81,8 @@ static void read_on(struct load_context *context, int fd, uint64_t places, size_
 	/* Not in the probe's own memory, all of which measuring locks. */
 	char *bytes = aligned_alloc(ALIGN, MOST_BYTES);
 	struct load_device *shown = device->shown;
-	uint64_t place = 0, requests = 0, from_ns = clock_ns(), counted_ns = 0;
+	uint64_t place = 0, due_ns = clock_ns(), counted_ns = 0;
+	double every_ns = iops ? (double)NS_PER_S / (double)iops : 0;
 
 	if (!bytes) {
 		load_fail(context, "no memory for a read of %lu bytes", (unsigned long)size);
@@ -95,7 +107,7 @@ static void read_on(struct load_context *context, int fd, uint64_t places, size_
 			atomic_fetch_add_explicit(&shown->counted[LOAD_RECEIVED], (uint64_t)got,
 						  memory_order_relaxed);
 		}
-		pause_until_due(++requests, iops, from_ns);
+		pause_until_due(&due_ns, every_ns);
 	}
 }
 
