@@ -19,7 +19,7 @@ from truth_case import Case, Rig, disguise_of, request_of
 from whylate import recording
 from whylate.boards.open import BoardOptions, open_board
 from whylate.lab.description import FILES, virtual_board
-from whylate.lab.faults.catalogue import SHARED, fault
+from whylate.lab.faults.catalogue import REMEDIES, SHARED, fault
 from whylate.probe.binaries import probe_binary
 from whylate.recording.errors import RecordingError
 from whylate.recording.reader import Recording, open_recording
@@ -66,10 +66,11 @@ def made_with(board: str, causes: tuple[str, ...]) -> str:
 
 
 def _sources(path: Path) -> set[Path]:
-    """Return a source of a cause and all that it includes."""
+    """Return a source of a cause and all that it includes, of the lab and of the remedies."""
     found = {path}
     for name in _INCLUDE.findall(path.read_text()):
-        found |= _sources(SHARED / name)
+        shared = SHARED / name
+        found |= _sources(shared if shared.exists() else REMEDIES / name)
     return found
 
 

@@ -95,17 +95,11 @@ static void act(void)
 
 static int wait(void *unused)
 {
-	for (;;) {
+	while (fault_sleep()) {
 		unsigned long flags;
 		u64 start_ns, end_ns;
 		bool locked;
 
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (kthread_should_stop())
-			break;
-		schedule();
-		if (kthread_should_stop())
-			break;
 		local_irq_save(flags);
 		preempt_disable();
 		start_ns = ktime_get_ns();
@@ -118,7 +112,6 @@ static int wait(void *unused)
 		local_irq_restore(flags);
 		fault_log(start_ns, end_ns, cpu);
 	}
-	__set_current_state(TASK_RUNNING);
 	return 0;
 }
 

@@ -172,6 +172,16 @@ static inline bool fault_wait(u64 at_ns)
 	}
 }
 
+/* fault_sleep - until somebody wakes this thread; false when it is to end */
+static inline bool fault_sleep(void)
+{
+	set_current_state(TASK_INTERRUPTIBLE);
+	if (!kthread_should_stop())
+		schedule();
+	__set_current_state(TASK_RUNNING);
+	return !kthread_should_stop();
+}
+
 static inline int fault_run(void (*act)(void))
 {
 	u64 period_ns = (u64)period_us * NSEC_PER_USEC, jitter_ns = (u64)jitter_us * NSEC_PER_USEC;
