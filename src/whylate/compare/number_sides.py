@@ -11,6 +11,7 @@ import msgspec
 from whylate.compare.judge import compare
 from whylate.compare.model import ArmFigures, Comparison, Question, Verdict
 from whylate.compare.runs import Arm, Run, twice_there
+from whylate.compare.runs_of_rows import compare_runs_of_rows
 from whylate.compare.words import amount_text
 from whylate.recording.imported.model import InputError
 from whylate.recording.imported.numbers import Table
@@ -72,14 +73,21 @@ def _common_name(tables: Sequence[Table]) -> str:
 
 
 def compare_groups(
-    table: Table, by: str, pair: Sequence[str], question: Question, *, independent: bool
+    table: Table,
+    by: str,
+    pair: Sequence[str],
+    question: Question,
+    *,
+    independent: bool,
+    run: str | None = None,
 ) -> Comparison:
     """Compare the rows of one table: those with one value in column `by` with those of the other.
 
-    pair: columns whose values tell which row of one side belongs to which of the other. Raises
-    InputError where a column is missing, or there are not just two values.
+    pair: columns whose values tell which row of one side belongs to which of the other. run: the
+    column that tells of which run a row is, where a run has a row for each pair. Raises InputError
+    where a column is missing, or there are not just two values.
     """
-    for name in (by, *pair):
+    for name in (by, *pair, *([run] if run is not None else [])):
         if not table.factors or name not in table.factors[0]:
             raise InputError(
                 f"{table.path} has no column {name!r}, or several, beside {table.name!r}"
@@ -87,6 +95,8 @@ def compare_groups(
     kinds = list(dict.fromkeys(row[by] for row in table.factors))
     if len(kinds) != 2:
         raise InputError(f"{by!r} has {len(kinds)} values in {table.path}: two are compared")
+    if run is not None:
+        return compare_runs_of_rows(table, by, kinds, pair, run, question, independent=independent)
     sides = []
     for kind in kinds:
         chosen = [
@@ -99,7 +109,8 @@ def compare_groups(
         if pair and len({cell[2] for cell in chosen}) < len(chosen):
             raise InputError(
                 f"{table.path} has several rows of {by} {kind} with the same {', '.join(pair)}: "
-                "name more columns with --pair"
+                "name more columns with --pair, or with --run the column that tells runs of all "
+                "pairs apart"
             )
         sides.append([_Cell(name, value, name if independent or pair else kind, group)
                       for name, value, group in chosen])  # fmt: skip

@@ -40,12 +40,13 @@ def compare_by_factors(
     question: Question,
     *,
     independent: bool,
+    run: str | None = None,
 ) -> list[Comparison]:
     """Compare by each of several columns while the others stay the same.
 
     A comparison for each factor and each setting of the others in which it changes. Factors that
     never change alone get one without a verdict, which names what they go together with. pair,
-    independent: as of compare_groups(). Raises InputError.
+    independent, run: as of compare_groups(). Raises InputError.
     """
     _check(table, factors)
     comparisons: list[Comparison] = []
@@ -54,7 +55,7 @@ def compare_by_factors(
         strata = _strata(table, factor, [other for other in factors if other != factor])
         for stratum in strata:
             comparison = compare_groups(
-                stratum.table, factor, pair, question, independent=independent
+                stratum.table, factor, pair, question, independent=independent, run=run
             )
             comparisons.append(_with_others(comparison, stratum.others))
         if not strata:

@@ -60,6 +60,9 @@ _output = option_under(Heading.OUTPUT)
           "be repeated.")  # fmt: skip
 @_numbers("--pair", metavar="COLUMN,…",
           help="With --by: rows that agree in these columns are a pair.")  # fmt: skip
+@_numbers("--run", "run", metavar="COLUMN",
+          help="With --pair: rows that agree in this column are one run (a round, a boot) of all "
+          "pairs.")  # fmt: skip
 @_numbers("--independent", is_flag=True, help="Each number is from its own run and boot.")
 @_numbers("--higher-is-better", is_flag=True, help="For rates and the like.")
 @_numbers("--unit", default="", metavar="TEXT", help="The unit of the numbers.")
@@ -77,6 +80,7 @@ def command(
     by: str | None,
     where: tuple[tuple[str, str], ...],
     pair: str | None,
+    run: str | None,
     independent: bool,
     higher_is_better: bool,
     unit: str,
@@ -117,7 +121,7 @@ def command(
         hits=_side_demands(hits),
         studied=[STUDIED[word] for word in studied],
     )
-    numbers = Numbers(column, by, where, pair, independent)
+    numbers = Numbers(column, by, where, pair, run, independent)
     try:
         compared = compare_sides(runs, question, numbers, baseline)
     except UnequalError as error:

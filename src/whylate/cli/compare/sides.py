@@ -44,6 +44,8 @@ class Numbers:
     where: Sequence[tuple[str, str]]
     #: Columns in which the two rows of a pair agree, with commas.
     pair: str | None
+    #: The column that tells of which run a row is, where a run has a row for each pair.
+    run: str | None
     independent: bool
 
     def fit(self, paths: Sequence[Path]) -> bool:
@@ -110,8 +112,8 @@ def compare_sides(
         raise click.UsageError("--by reads both sides from one file, and --baseline is another")
     if numbers.by is not None:
         return Compared(_compare_groups(paths, question, numbers.by, numbers))
-    if numbers.pair is not None:
-        raise click.UsageError("--pair pairs the rows of one file: use it with --by")
+    if numbers.pair is not None or numbers.run is not None:
+        raise click.UsageError("--pair and --run are of the rows of one file: use them with --by")
     alone = len(paths) == 1 and is_file(paths[0])
     if alone and (boxes := _compare_boxes(paths[0], question)):
         return Compared(boxes)
@@ -287,12 +289,18 @@ def _compare_groups(
     if numbers.column is None:
         raise click.UsageError("--by needs --column: which column is compared")
     pairs = [name for name in (numbers.pair or "").split(",") if name]
+    if numbers.run is not None and not pairs:
+        raise click.UsageError("--run needs --pair: which rows of two runs belong together")
     table = numbers.rows_of(read_table(paths[0], numbers.column))
     is_column = bool(table.factors) and by in table.factors[0]
     factors = [name.strip() for name in by.split(",") if name.strip()]
     if not is_column and len(factors) > 1:
-        return compare_by_factors(table, factors, pairs, question, independent=numbers.independent)
-    comparison = compare_groups(table, by, pairs, question, independent=numbers.independent)
+        return compare_by_factors(
+            table, factors, pairs, question, independent=numbers.independent, run=numbers.run
+        )
+    comparison = compare_groups(
+        table, by, pairs, question, independent=numbers.independent, run=numbers.run
+    )
     text = aliased_columns(table, by)
     if text is not None:
         comparison = msgspec.structs.replace(comparison, cautions=[*comparison.cautions, text])
