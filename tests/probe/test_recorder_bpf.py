@@ -241,6 +241,15 @@ def test_the_needed_tracepoints_are_attached(second: Recording) -> None:
     assert {name: second.sources[name] for name in needed} == dict.fromkeys(needed, 0)
 
 
+def test_exits_are_attached_before_their_entries(second: Recording) -> None:
+    """An interrupt that comes meanwhile would otherwise have an entry alone, and never end."""
+    order = list(second.sources)
+    for name in order:
+        end = name.removesuffix("_entry") + "_exit"
+        if name.endswith("_entry") and end in second.sources:
+            assert order.index(end) < order.index(name)
+
+
 def test_rings_are_without_gaps(second: Recording) -> None:
     """The driver looks at every number and at the order of the times."""
     assert second.faults == []

@@ -6,9 +6,9 @@
 #include "engine.h"
 
 #define VECTOR(name)                                                                               \
-	{"irq_vectors:" name "_entry", PROGRAM_VECTOR_ENTRY, false, false},                        \
+	{"irq_vectors:" name "_exit", PROGRAM_VECTOR_EXIT, false, false},                          \
 	{                                                                                          \
-		"irq_vectors:" name "_exit", PROGRAM_VECTOR_EXIT, false, false                     \
+		"irq_vectors:" name "_entry", PROGRAM_VECTOR_ENTRY, false, false                   \
 	}
 
 /* They are attached in this order: exits first, so that no entry is without its exit. */
@@ -24,10 +24,10 @@ const struct bpf_source bpf_sources[] = {
     VECTOR("reschedule"),
     VECTOR("call_function"),
     VECTOR("call_function_single"),
+    {"irq_vectors:irq_work_exit", PROGRAM_VECTOR_EXIT, false, false},
     {"irq_vectors:irq_work_entry", PROGRAM_IRQ_WORK_ENTRY, false, false},
     /* A kernel whose symbols lack the lists (CONFIG_KALLSYMS_ALL) refuses the former. */
     {"irq_vectors:irq_work_entry", PROGRAM_VECTOR_ENTRY, false, true},
-    {"irq_vectors:irq_work_exit", PROGRAM_VECTOR_EXIT, false, false},
     VECTOR("thermal_apic"),
     VECTOR("deferred_error_apic"),
     VECTOR("threshold_apic"),
