@@ -1,4 +1,4 @@
-"""A slow clock that threads on all CPUs read: with its remedy reads are shared, and none is wrong."""
+"""A slow clock that threads on all CPUs read: with its remedy reads are shared, none is wrong."""
 
 from __future__ import annotations
 
