@@ -16,6 +16,12 @@ from pathlib import Path
 
 from bench_line import SerialLine
 
+from whylate.boards.board import BoardError, notify_nobody
+from whylate.boards.qemu.arguments import Start, arguments
+from whylate.lab.description import VirtualBoard
+from whylate.lab.image import build
+from whylate.lab.qemu import find_qemu
+
 
 class ProcessBoard:
     """A board that is a process, in a PID namespace of its own: without power all of it dies."""
@@ -142,6 +148,15 @@ class BabblingBoard:
         ]
         while not self._off.wait(0.01):
             self._line.say(self._random.randbytes(200) + self._random.choice(spice))
+
+
+def qemu_command(board: VirtualBoard, directory: Path) -> list[str]:
+    """QEMU as whylate itself starts it: one CPU, its console on a socket in `directory`."""
+    qemu = find_qemu(board)
+    if qemu is None:
+        raise BoardError(f"{board.name} needs {board.description.qemu}: `make lab` fetches it")
+    image = build(board, notify_nobody)
+    return arguments(board, qemu, image, image.initrd, Start(cpus=1, directory=directory))
 
 
 class QemuOnTheBench:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from bench_supplies import Strip
@@ -11,11 +12,17 @@ def environment(directory: Path, **targets: str) -> Path:
     """Write an environment file with these targets."""
     path = directory / "bench.yaml"
     text = "imports: [bench_labgrid]\n"
-    text += f"tools: {{usbsdmux: {directory / 'usbsdmux'}}}\ntargets:\n"
+    text += f"tools: {{usbsdmux: {directory / 'usbsdmux'}}}\n"
+    path.write_text(text + targets_text(targets))
+    return path
+
+
+def targets_text(targets: Mapping[str, str]) -> str:
+    """Return the part of an environment file that names the targets."""
+    text = "targets:\n"
     for name, body in targets.items():
         text += f"  {name}:\n" + "".join(f"    {line}\n" for line in body.splitlines())
-    path.write_text(text)
-    return path
+    return text
 
 
 def target(*, resources: list[str], drivers: list[str]) -> str:

@@ -5,19 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench_boards import QemuOnTheBench
-from bench_files import POWER, SERIAL, environment, power_port, serial_port, target
-from bench_line import SerialLine
 from bench_requests import Watcher, request
-from bench_supplies import strip
 
-from whylate.boards.board import notify_nobody
+from simulated_bench import simulated_bench
 from whylate.boards.labgrid.board import BenchOptions
 from whylate.boards.labgrid.open import labgrid_board
-from whylate.boards.qemu.arguments import Start, arguments
 from whylate.boards.ready import ready
 from whylate.lab.description import virtual_board
-from whylate.lab.image import build, is_fetched
+from whylate.lab.image import is_fetched
 from whylate.lab.qemu import find_qemu
 from whylate.run.measure import measure
 
@@ -33,28 +28,17 @@ pytestmark = [
 ]
 
 
-def qemu_command(directory: Path) -> list[str]:
-    """QEMU as whylate itself starts it: one CPU, its console on a socket in `directory`."""
-    assert QEMU is not None
-    image = build(BOARD, notify_nobody)
-    return arguments(BOARD, QEMU, image, image.initrd, Start(cpus=1, directory=directory))
-
-
 def test_a_board_is_booted_measured_and_lost(
-    tmp_path: Path, line: SerialLine, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
-    plug = QemuOnTheBench(qemu_command(tmp_path), tmp_path / "console", line)
     shown: list[str] = []
-    with strip(plug) as power:
-        path = environment(
-            tmp_path,
-            board7=target(
-                resources=[power_port(power), serial_port(line.path)], drivers=[POWER, SERIAL]
-            ),
-        )
+    with simulated_bench(tmp_path, BOARD.name, ["board7"]) as bench:
+        (plug,) = bench.plugs
         options = BenchOptions(boot_s=90.0, silence_s=8.0)
-        with ready(labgrid_board("board7", path, options=options), shown.append) as board:
+        with ready(
+            labgrid_board("board7", bench.environment, options=options), shown.append
+        ) as board:
             assert board.run(["uname", "-m"]).output == b"aarch64\n"
             assert board.console is not None
             assert b"Linux version 6." in board.console.log.read_bytes()
@@ -72,4 +56,4 @@ def test_a_board_is_booted_measured_and_lost(
             assert [problem.fatal for problem in cut.problems] == [True]
             assert sum(cpu.seen for cpu in cut.cpus) > 200
         assert not plug.running
-        assert not power.outlets[1].state
+        assert not bench.power.outlets[1].state
