@@ -66,6 +66,30 @@ def test_flushes_by_another_cpu_are_counted_and_cost_the_victim_time(tmp_path: P
         assert item["ns_per_flush"]["value"] > 0
 
 
+@TWO
+@ROOT
+@X86
+def test_flushes_at_switches_are_counted_and_reach_no_other_cpu(tmp_path: Path) -> None:
+    has_identifiers = "pcid" in Path("/proc/cpuinfo").read_text().split()
+    document = measured(
+        tmp_path / "r", "flush", "--by", "switch", "--tasks", "3,24", "--rounds", "6",
+        "--repetitions", "1", "--block", "20ms", status=3 if has_identifiers else 0,
+    )  # fmt: skip
+    many = points(document)["switch between 24 tasks"]
+    assert many["switches"] > 1000
+    assert many["flushes_per_switch"] > 0.9
+    assert many["other_flushes_per_switch"] < 0.1
+    assert many["other_switches"] > 1000
+    # Nothing of that makes the victim's CPU flush; what else runs here may, now and then.
+    assert many["victim_flushes"] < many["flushes"] / 100
+    assert many["ns_per_flush"]["low"] < many["ns_per_flush"]["high"]
+    few = points(document)["switch between 3 tasks"]
+    if has_identifiers:
+        assert few["flushes_per_switch"] < 0.1
+        assert "ns_per_flush" not in few
+        assert "no flush to pay for" in few["refused"]
+
+
 @ROOT
 @X86
 def test_switches_are_traced_and_flushes_counted_by_reason(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_benchmark_summary import Row, summary_of
 
-from whylate.recording.turns import TurnReport
+from whylate.recording.turns import TurnReport, VictimFlushes
 from whylate.recording.workloads.flush import FlushPoint
 from whylate.summary.benchmarks.model import BenchmarkSummary
 
@@ -84,3 +84,47 @@ def test_where_flushes_are_carried_to_all_cpus_calls_elsewhere_are_a_finding() -
 def test_a_block_without_a_call_is_refused() -> None:
     rows = [{**row(turn, 1500), "shared_calls": 0} for turn in range(6)]
     assert "no call" in str(summary(rows).points[0].refused)
+
+
+def switches(rows: list[Row], error: int = 0) -> BenchmarkSummary:
+    """Return the summary of switches between eight tasks, whose victim was never interrupted."""
+    reports = [
+        TurnReport(turn, counting_error=error, victim_flushes=VictimFlushes(0, 0))
+        for turn in range(len(rows))
+    ]
+    point = FlushPoint("switch", pages=0, every_ns=0, tasks=8, cpus=(0, 1))
+    return summary_of([point], rows, reports=reports)
+
+
+def test_a_victim_that_loses_nothing_by_switches_is_said_to_pay_nothing() -> None:
+    found = switches([row(turn, (-1) ** turn * 20) for turn in range(6)])
+    (finding,) = found.findings
+    assert finding.code == "switch-flush-local"
+    assert "6,000 flushes on CPU 0" in finding.text
+    assert "0 is inside" in finding.text
+    assert "CPU 1 was interrupted to flush 0 times" in finding.text
+    assert found.points[0].facts["flushes_per_switch"] == 1
+
+
+def test_a_victim_that_loses_time_by_switches_is_said_to_pay() -> None:
+    rows = [row(turn, 1500 + 10 * turn) for turn in range(6)]
+    (finding,) = switches(rows).findings
+    assert finding.code == "switch-flush-price"
+    gains = [row(turn, -1500 - 10 * turn) for turn in range(6)]
+    assert [finding.code for finding in switches(gains).findings] == ["switch-flush-gain"]
+
+
+def test_switches_that_flush_nothing_have_no_figure() -> None:
+    point = switches([row(turn, 1500, flushes=10) for turn in range(6)]).points[0]
+    assert not point.figures
+    assert "only 0.010 of the switches flushed" in str(point.refused)
+    others = [{**row(turn, 1500), "other_flushes": CALLS} for turn in range(6)]
+    assert "other programs take turns" in str(switches(others).points[0].refused)
+
+
+def test_switches_whose_flushes_no_kernel_counts_have_no_figure() -> None:
+    rows = [row(turn, 1500, flushes=0) for turn in range(6)]
+    for error, reason in ((2, "only x86 has tlb:tlb_flush"), (13, "Permission denied")):
+        point = switches(rows, error).points[0]
+        assert not point.figures
+        assert reason in str(point.refused)

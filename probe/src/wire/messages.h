@@ -30,6 +30,7 @@ enum wire_kind {
 	WIRE_BENCH_BULK = 26,
 	WIRE_BENCH_TRACED_SWITCH = 34,
 	WIRE_BENCH_FLUSH = 32,
+	WIRE_BENCH_SWITCH_FLUSH = 35,
 	WIRE_BENCH_OFFSET = 33,
 	WIRE_BENCH_COMMAND = 18,
 	WIRE_BENCH_OFF = 24,
@@ -98,6 +99,7 @@ enum wire_kind {
 	WIRE_BULK_TUNING = 105,
 	WIRE_FLUSH_REPETITION = 106,
 	WIRE_FLUSH_COUNTING = 107,
+	WIRE_VICTIM_FLUSHES = 115,
 	WIRE_OFFSET_REPETITION = 108,
 	WIRE_FLUSH_REASONS = 109,
 	WIRE_SWITCH_TRACE = 113,
@@ -332,6 +334,18 @@ struct wire_bench_flush {
 	uint16_t pages;
 	uint64_t set_bytes;
 	uint64_t every_ns;
+	uint64_t block_ns;
+	uint16_t repetitions;
+	uint16_t caller;
+	uint16_t victim;
+};
+
+/* bench_switch_flush - As bench_flush, where address spaces are switched: a victim_flushes message
+ * comes too. */
+struct wire_bench_switch_flush {
+	uint32_t turn;
+	uint16_t tasks;
+	uint64_t set_bytes;
 	uint64_t block_ns;
 	uint16_t repetitions;
 	uint16_t caller;
@@ -977,6 +991,15 @@ struct wire_flush_counting {
 	int32_t error;
 };
 
+/* victim_flushes - Flushes for which the victim of switches was interrupted in the blocks of a
+ * turn. */
+struct wire_victim_flushes {
+	uint32_t turn;
+	uint64_t shared;
+	uint64_t other;
+	int32_t error;
+};
+
 /* offset_repetition - Of the exchanges of a block the quickest: the first CPU's clock before and
  * after it. */
 struct wire_offset_repetition {
@@ -1181,6 +1204,7 @@ union wire_command {
 	struct wire_bench_bulk bench_bulk;
 	struct wire_bench_traced_switch bench_traced_switch;
 	struct wire_bench_flush bench_flush;
+	struct wire_bench_switch_flush bench_switch_flush;
 	struct wire_bench_offset bench_offset;
 	struct wire_bench_command bench_command;
 	struct wire_bench_off bench_off;

@@ -60,7 +60,7 @@ struct workload_ops {
 
 extern const struct workload_ops workload_wakeup, workload_app, workload_section, workload_switch,
     workload_memory, workload_clock, workload_shared_clock, workload_bulk, workload_command,
-    workload_off, workload_traced_switch, workload_flush, workload_offset;
+    workload_off, workload_traced_switch, workload_flush, workload_switch_flush, workload_offset;
 
 /* workload_of - the workload that a command starts, or NULL */
 const struct workload_ops *workload_of(uint8_t command);

@@ -14,10 +14,10 @@
 #define SPOOL_MOST ((uint64_t)1 << 30)
 
 static const struct workload_ops *const workloads[] = {
-    &workload_wakeup,  &workload_app,	&workload_section,	 &workload_switch,
-    &workload_memory,  &workload_clock, &workload_shared_clock,	 &workload_bulk,
-    &workload_command, &workload_off,	&workload_traced_switch, &workload_flush,
-    &workload_offset,
+    &workload_wakeup,  &workload_app,	       &workload_section,	&workload_switch,
+    &workload_memory,  &workload_clock,	       &workload_shared_clock,	&workload_bulk,
+    &workload_command, &workload_off,	       &workload_traced_switch, &workload_flush,
+    &workload_offset,  &workload_switch_flush,
 };
 
 const struct workload_ops *workload_of(uint8_t command)

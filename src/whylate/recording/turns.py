@@ -47,6 +47,17 @@ class FlushReasons(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     error: Small = 0
 
 
+class VictimFlushes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Flushes for which the victim of switches was interrupted, in the blocks of a turn.
+
+    shared: while processes were switched on another CPU; other: threads. error: as of Flushes.
+    """
+
+    shared: Count
+    other: Count
+    error: Small = 0
+
+
 class Nature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What reading a clock is. system_call: whether one is made; None: not known."""
 
@@ -102,6 +113,8 @@ class TurnReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     trace_bytes: Count = 0
     #: Of flushes beside a victim: the errno for which they were not counted; 0.
     counting_error: Small | None = None
+    #: Of flushes at switches.
+    victim_flushes: VictimFlushes | None = None
     nature: Nature | None = None
     sharing: Sharing | None = None
     #: Of bulk work.

@@ -408,6 +408,31 @@ class BenchFlush(
 
 
 @dataclass(frozen=True, slots=True)
+class BenchSwitchFlush(
+    Message,
+    kind=35,
+    ranges={
+        "turn": (0, 200_000),
+        "tasks": (2, 4_096),
+        "set_bytes": (0, 1_073_741_824),
+        "block_ns": (1, 60_000_000_000),
+        "repetitions": (1, 1_000),
+        "caller": (0, 8_191),
+        "victim": (0, 8_191),
+    },
+):
+    """As bench_flush, where address spaces are switched: a victim_flushes message comes too."""
+
+    turn: U32
+    tasks: U16
+    set_bytes: U64
+    block_ns: U64
+    repetitions: U16
+    caller: U16
+    victim: U16
+
+
+@dataclass(frozen=True, slots=True)
 class BenchOffset(
     Message,
     kind=33,
@@ -1493,6 +1518,20 @@ class FlushCounting(Message, kind=107):
 
 
 @dataclass(frozen=True, slots=True)
+class VictimFlushes(
+    Message,
+    kind=115,
+    ranges={"shared": (0, 9_223_372_036_854_775_807), "other": (0, 9_223_372_036_854_775_807)},
+):
+    """Flushes for which the victim of switches was interrupted in the blocks of a turn."""
+
+    turn: U32
+    shared: U64
+    other: U64
+    error: I32
+
+
+@dataclass(frozen=True, slots=True)
 class OffsetRepetition(
     Message,
     kind=108,
@@ -1804,6 +1843,7 @@ MESSAGES: dict[int, type[Message]] = {
         BenchBulk,
         BenchTracedSwitch,
         BenchFlush,
+        BenchSwitchFlush,
         BenchOffset,
         BenchCommand,
         BenchOff,
@@ -1872,6 +1912,7 @@ MESSAGES: dict[int, type[Message]] = {
         BulkTuning,
         FlushRepetition,
         FlushCounting,
+        VictimFlushes,
         OffsetRepetition,
         FlushReasons,
         SwitchTrace,

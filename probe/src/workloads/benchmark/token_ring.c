@@ -326,22 +326,23 @@ bool ring_begin(struct token_ring *ring)
 	return true;
 }
 
-bool ring_round(struct token_ring *ring, uint64_t rounds, struct ring_block *block,
-		struct counters *counters)
+/* pass_counted - pass the token round so often, while `go` is not 0 (NULL: all rounds) */
+static bool pass_counted(struct token_ring *ring, uint64_t rounds, const _Atomic int *go,
+			 struct ring_block *block, struct counters *counters)
 {
 	struct task_words *own = &ring->words[0];
-	uint64_t start_ns;
+	uint64_t start_ns, passed = 1;
 
 	/*
 	 * Each task reads its switches when the first token passes and when the last one does: the
-	 * switches between the two are those of `rounds` rounds, as is the time.
+	 * switches between the two are those of the rounds that were passed, as is the time.
 	 */
 	own->switches[0] = own_switches();
 	counters_begin(counters);
 	start_ns = clock_ns();
 	if (!pass_round(ring, COUNT_BEFORE))
 		return false;
-	for (uint64_t i = 1; i < rounds; i++)
+	for (; passed < rounds && (!go || atomic_load_explicit(go, memory_order_relaxed)); passed++)
 		if (!pass_round(ring, GO))
 			return false;
 	block->ns = clock_ns() - start_ns;
@@ -349,11 +350,24 @@ bool ring_round(struct token_ring *ring, uint64_t rounds, struct ring_block *blo
 	own->switches[1] = own_switches();
 	if (!pass_round(ring, COUNT_AFTER))
 		return false;
-	block->hops = rounds * ring->plan.tasks;
+	block->hops = passed * ring->plan.tasks;
 	block->switches = own->switches[1] - own->switches[0];
 	for (size_t i = 1; i < ring->plan.tasks; i++)
 		block->switches += ring->words[i].switches[1] - ring->words[i].switches[0];
 	return true;
+}
+
+bool ring_round(struct token_ring *ring, uint64_t rounds, struct ring_block *block,
+		struct counters *counters)
+{
+	return pass_counted(ring, rounds, NULL, block, counters);
+}
+
+bool ring_while(struct token_ring *ring, const _Atomic int *go, struct ring_block *block)
+{
+	struct counters none = {.count = 0};
+
+	return pass_counted(ring, UINT64_MAX, go, block, &none);
 }
 
 bool ring_alone(struct token_ring *ring, uint64_t rounds, struct ring_block *block)

@@ -3,6 +3,7 @@
 #ifndef WHYLATE_BENCHMARK_TOKEN_RING_H
 #define WHYLATE_BENCHMARK_TOKEN_RING_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +30,9 @@ bool ring_begin(struct token_ring *ring);
 /* ring_round - pass the token round so often, and count; false: a task has died */
 bool ring_round(struct token_ring *ring, uint64_t rounds, struct ring_block *block,
 		struct counters *counters);
+
+/* ring_while - the same while `go` is not 0, without counters; false: a task has died */
+bool ring_while(struct token_ring *ring, const _Atomic int *go, struct ring_block *block);
 
 /* ring_alone - pass a token to ourselves as often; false: that cannot be done */
 bool ring_alone(struct token_ring *ring, uint64_t rounds, struct ring_block *block);

@@ -21,6 +21,8 @@ from whylate.run.workloads.flush import FlushTable
       help="Pages of a call; above 33 an x86 kernel flushes all.  [default: 1]")  # fmt: skip
 @what("--set-size", type=SIZES, metavar="SIZE,…",
       help="What the victim reads, a word of each page.  [default: 0]")  # fmt: skip
+@what("--tasks", type=COUNTS, metavar="N,…",
+      help="Of switch: tasks that take turns on the first CPU.  [default: 8]")  # fmt: skip
 @what("--every", "call_every", type=DURATION, metavar="TIME",
       help="From one call to the next.  [default: 50us]")  # fmt: skip
 @counters_option
@@ -31,7 +33,8 @@ def command(call_every: int | None, options: RunOptions, **asked: Any) -> None:
     """Measure what a flush of translations costs a CPU on BOARD that did not ask for it.
 
     A victim works on one CPU, and on another a caller unmaps or protects pages of the victim's
-    address space; of another address space; or none: in blocks of random order. Whether flushes
-    were made is counted (x86).
+    address space; of another address space; or none: in blocks of random order. With --by switch
+    the caller switches between processes; between threads; or not. Whether flushes were made is
+    counted (x86; of switches, root).
     """
     run_benchmark(FlushTable, {**asked, "every": call_every}, options)

@@ -6,27 +6,32 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, get_args
 
 from whylate.recording.bounds import BlockNs, Count, Cpu, Small
-from whylate.recording.workloads.assembler import RepetitionAssembler
+from whylate.recording.turns import VictimFlushes
+from whylate.recording.workloads.assembler import RepetitionAssembler, check_figures
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
 from whylate.recording.workloads.point_names import count_text, cpus_text, size_text
 from whylate.wire.messages import FlushCounting, FlushRepetition
+from whylate.wire.messages import VictimFlushes as VictimFlushesMessage
 
-By = Literal["munmap", "mprotect"]
+Call = Literal["munmap", "mprotect"]
+By = Literal[Call, "switch"]
 #: In the order of their numbers on the wire (schema/wire.toml).
-BYS: tuple[By, ...] = get_args(By)
+CALLS: tuple[Call, ...] = get_args(Call)
+BYS: tuple[By, ...] = (*CALLS, "switch")
 
 
 class FlushPoint(BenchmarkPoint, frozen=True):
     """Flushes beside a victim. set_bytes: what the victim reads. cpus: the caller's, the victim's.
 
-    every_ns: from call to call. No CPUs: the first two.
+    Of calls, pages: of each; every_ns: from call to call. Of switches, tasks: whose address spaces
+    are switched; pages and every_ns are 0. No CPUs: the first two.
     """
 
     details: ClassVar[Mapping[str, Callable[[Any], str]]] = {
         "set_bytes": lambda point: (
             f"set of {size_text(point.set_bytes)}" if point.set_bytes else "no set"
         ),
-        "every_ns": lambda point: f"every {point.every_ns} ns",
+        "every_ns": lambda point: "" if point.is_switch else f"every {point.every_ns} ns",
         "cpus": lambda point: cpus_text(point.cpus),
     }
 
@@ -35,15 +40,23 @@ class FlushPoint(BenchmarkPoint, frozen=True):
     set_bytes: Count = 0
     every_ns: BlockNs = 50_000
     cpus: tuple[Cpu, ...] = ()
+    tasks: Small = 0
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether address spaces are switched, and no call is made."""
+        return self.by == "switch"
 
     @property
     def name(self) -> str:
         """As "munmap of 1 page"."""
+        if self.is_switch:
+            return f"switch between {count_text(self.tasks, 'task')}"
         return f"{self.by} of {count_text(self.pages, 'page')}"
 
     @property
     def series_name(self) -> str:
-        """Pages are swept."""
+        """Pages, or tasks, are swept."""
         return self.by
 
     @property
@@ -56,7 +69,8 @@ class Flush(BenchmarkWorkload, frozen=True, kw_only=True, tag="flush"):
     """Flushes of translations beside a victim.
 
     Each repetition has three blocks in random order: the calls change the victim's address space
-    (shared), another one (other), or none are made (idle).
+    (shared), another one (other), or none are made (idle). Of switches: between processes (shared),
+    between threads (other), or none; the calls are the switches then.
     """
 
     columns: ClassVar[tuple[str, ...]] = (
@@ -71,8 +85,13 @@ class FlushAssembler(RepetitionAssembler):
     """Builds rows of a victim's work, and reports whether flushes were counted."""
 
     row = FlushRepetition
-    details = (FlushCounting,)
+    details = (FlushCounting, VictimFlushesMessage)
 
-    def add_detail(self, message: FlushCounting) -> None:
-        """Add whether flushes of a turn were counted."""
-        self.report(message.turn, counting_error=message.error)
+    def add_detail(self, message: FlushCounting | VictimFlushesMessage) -> None:
+        """Add whether flushes of a turn were counted, or how many interrupted the victim."""
+        if isinstance(message, FlushCounting):
+            self.report(message.turn, counting_error=message.error)
+            return
+        check_figures(message.shared, message.other)
+        counted = VictimFlushes(message.shared, message.other, message.error)
+        self.report(message.turn, victim_flushes=counted)
