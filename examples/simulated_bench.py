@@ -70,7 +70,9 @@ def simulated_bench(
 
 def main() -> int:
     """Keep the bench until SIGINT or SIGTERM."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_AsWritten)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("directory", type=Path, help="where its files are written")
     parser.add_argument("--boards", type=int, default=2, metavar="N", help="how many (2)")
     parser.add_argument("--machine", default="virt-arm64", help="a virtual board (virt-arm64)")
@@ -93,10 +95,6 @@ def main() -> int:
         print(f"simulated_bench: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-class _AsWritten(argparse.RawDescriptionHelpFormatter):
-    """Help whose description keeps its lines."""
 
 
 if __name__ == "__main__":
