@@ -187,7 +187,9 @@ def test_what_was_measured_is_kept_also_of_a_board_that_is_given_up_later(six: S
 
 
 def test_a_relay_that_sticks_is_named_as_soon_as_it_does(six: Six) -> None:
-    assert any(line.startswith(f"{STUCK}: ") and "the relay sticks" in line for line in six.lines)
+    assert any(
+        line.startswith(f"{STUCK}: its supply") and "the relay sticks" in line for line in six.lines
+    )
 
 
 def test_all_boards_are_off_at_the_end_but_the_one_whose_relay_sticks(six: Six) -> None:

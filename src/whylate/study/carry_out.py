@@ -195,7 +195,9 @@ class _Study:
         except RequestError as error:
             raise RequestError(f"variant {run.variant} on {run.board}: {error}") from None
         if outcome.recorded and outcome.error is not None:
-            self._show_not_left(f"{run.board}: {outcome.error}")
+            text = str(outcome.error)
+            named = text.startswith(run.board)
+            self._show_not_left(text if named else f"{run.board}: {text}")
         if reason and self._stopped():
             return ""  # the user ended the study; the run is made when it is resumed
         self._journal.append(
