@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 from collections.abc import Iterator
@@ -9,14 +10,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 MIB = 1 << 20
+#: <linux/loop.h>
+_LOOP_CTL_ADD, _LOOP_CTL_REMOVE = 0x4C80, 0x4C81
 
-#: As pengutronix's usbsdmux is called: `usbsdmux CONTROL dut|host|off|get`.
+#: As pengutronix's usbsdmux is called: `usbsdmux CONTROL dut|host|off|get`. The file CONTROL.card
+#: has the card's device and what is behind it, so that one tool serves all muxes of a bench.
 _TOOL = """#!/bin/sh
 set -e
+read -r name backing <"$1.card"
 echo "$2" >>"$1"
 case $2 in
-host) [ "$(cat /sys/block/{name}/size)" -gt 0 ] || losetup /dev/{name} {backing} ;;
-dut | off) [ "$(cat /sys/block/{name}/size)" -eq 0 ] || losetup -d /dev/{name} ;;
+host) [ "$(cat /sys/block/$name/size)" -gt 0 ] || losetup "/dev/$name" "$backing" ;;
+dut | off) [ "$(cat /sys/block/$name/size)" -eq 0 ] || losetup -d "/dev/$name" ;;
 get) tail -n 1 "$1" ;;
 esac
 """
@@ -25,15 +30,22 @@ esac
 class Card:
     """A card of so many bytes; `backing` is what is really on it."""
 
-    def __init__(self, directory: Path, size: int, backing: Path | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        size: int,
+        backing: Path | None = None,
+        device: Path | None = None,
+    ) -> None:
         self.backing = backing or directory / "card"
         with self.backing.open("wb") as file:
             file.truncate(size)
-        self.device = Path(_losetup("--find"))
+        self.device = device or Path(_losetup("--find"))
         self.control = directory / "sg7"
         self.control.write_text("dut\n")
+        self.control.with_name("sg7.card").write_text(f"{self.device.name} {self.backing}\n")
         self.tool = directory / "usbsdmux"
-        self.tool.write_text(_TOOL.format(name=self.device.name, backing=self.backing))
+        self.tool.write_text(_TOOL)
         self.tool.chmod(0o755)
 
     @property
@@ -50,8 +62,24 @@ class Card:
 
 
 @contextmanager
-def card(directory: Path, size: int, backing: Path | None = None) -> Iterator[Card]:
-    made = Card(directory, size, backing)
+def loop_device() -> Iterator[Path]:
+    """A loop device that is new: a free one is the same for all that ask before it is used."""
+    control = os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
+    try:
+        number = fcntl.ioctl(control, _LOOP_CTL_ADD, -1)
+        try:
+            yield Path(f"/dev/loop{number}")
+        finally:
+            fcntl.ioctl(control, _LOOP_CTL_REMOVE, number)
+    finally:
+        os.close(control)
+
+
+@contextmanager
+def card(
+    directory: Path, size: int, backing: Path | None = None, device: Path | None = None
+) -> Iterator[Card]:
+    made = Card(directory, size, backing, device)
     try:
         yield made
     finally:

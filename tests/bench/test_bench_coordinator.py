@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
@@ -30,6 +31,7 @@ from whylate.boards.labgrid.environment import list_targets
 from whylate.boards.labgrid.open import labgrid_board
 from whylate.boards.labgrid.places import list_places
 from whylate.boards.ready import ready
+from whylate.boards.waiting import Waiting
 from whylate.run.measure import measure
 
 pytestmark = [
@@ -126,6 +128,41 @@ def test_a_place_that_somebody_has_is_refused_with_their_name(lab: Lab) -> None:
     with pytest.raises(BoardBusyError, match="board7 is taken: zoe on desk2 has it"):
         board7().hold(notify_nobody)
     assert lab.owner("board7") == "desk2/zoe"
+
+
+def test_a_place_that_somebody_has_is_waited_for(lab: Lab) -> None:
+    lab.coordinator.client("-p", "board7", "acquire", user="zoe", host="desk2")
+    shown: list[str] = []
+    options = BenchOptions(boot_s=30.0, waiting=Waiting(60.0))
+    leave = threading.Timer(3.0, lab.coordinator.free, ["board7"])
+    leave.start()
+    board = labgrid_board("board7", options=options)
+    board.hold(shown.append)
+    try:
+        leave.join()
+        assert lab.owner("board7") not in (None, "None", "desk2/zoe")
+    finally:
+        board.close()
+    assert [line.split(":")[0] for line in shown[:2]] == [
+        "acquiring board7",
+        "waiting at most 60.0 s for board7",
+    ]
+    assert "zoe on desk2 has it" in shown[1]
+    assert shown[2].startswith("board7 is ours after ")
+    assert len(shown) == 3
+
+
+def test_a_place_that_is_reserved_for_somebody_is_taken(lab: Lab) -> None:
+    lab.coordinator.client("-p", "board7", "set-tags", "kind=seven")
+    lab.coordinator.client("reserve", "kind=seven", user="zoe", host="desk2")
+    try:
+        with pytest.raises(BoardBusyError, match="the place board7 is reserved: "):
+            board7().hold(notify_nobody)
+    finally:
+        for word in lab.coordinator.client("reservations").split():
+            if word.endswith(":"):
+                with contextlib.suppress(subprocess.CalledProcessError):
+                    lab.coordinator.client("cancel-reservation", word[:-1].strip("'"))
 
 
 def test_a_place_that_we_have_acquired_by_hand_is_not_taken_from_under_us(lab: Lab) -> None:

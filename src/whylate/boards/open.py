@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from whylate.boards.board import Board, BoardError, ImageFile, notify_nobody
 from whylate.boards.local import LocalBoard
+from whylate.boards.waiting import Waiting
 from whylate.files import read_bounded
 from whylate.lab.description import names
 
@@ -28,6 +29,8 @@ class BoardOptions:
     ssh_key: Path | None = None
     #: A tarball of a root file system that a virtual board boots.
     root: Path | None = None
+    #: For boards that have a lock or a place: virtual boards, and those of labgrid.
+    waiting: Waiting = field(default_factory=Waiting)
 
 
 def open_board(name: str, options: BoardOptions | None = None) -> Board:
@@ -46,9 +49,11 @@ def open_board(name: str, options: BoardOptions | None = None) -> Board:
         return _virtual(name, options)
     if _has_bench(options.environment):
         # Imported only here: it takes most of a second.
+        from whylate.boards.labgrid.board import BenchOptions
         from whylate.boards.labgrid.open import labgrid_board
 
-        return labgrid_board(name, options.environment)
+        bench = BenchOptions(waiting=options.waiting)
+        return labgrid_board(name, options.environment, options=bench)
     raise BoardError(
         f"unknown board {name[:80]!r}: expected one of local, ssh://[user@]host, "
         f"{', '.join(names())}, and with --env, LG_ENV or LG_COORDINATOR those of labgrid"
@@ -110,5 +115,6 @@ def _virtual(name: str, options: BoardOptions) -> Board:
             ssh_port=options.ssh_port,
             files=files,
             root=options.root,
+            waiting=options.waiting,
         ),
     )

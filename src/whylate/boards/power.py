@@ -34,15 +34,20 @@ class PowerSequencer:
         self._directory = directory
         self._lock = threading.Lock()
 
-    def switch_on(self, on: Callable[[], None], patience_s: float = PATIENCE_S) -> None:
-        """Call `on` when it is this caller's turn; raises BoardError after patience_s."""
-        deadline = time.monotonic() + patience_s
+    def switch_on(self, on: Callable[[], None], patience_s: float = PATIENCE_S) -> float:
+        """Call `on` when it is this caller's turn; return for how many seconds that was awaited.
+
+        Raises BoardError after patience_s.
+        """
+        began = time.monotonic()
+        deadline = began + patience_s
         if not self._lock.acquire(timeout=patience_s):
             raise BoardError(_stuck(patience_s))
         try:
             fd = self._turn(deadline, patience_s)
             try:
                 time.sleep(self._rest(fd))
+                awaited_s = time.monotonic() - began
                 try:
                     on()
                 finally:
@@ -52,6 +57,12 @@ class PowerSequencer:
                 os.close(fd)
         finally:
             self._lock.release()
+        return awaited_s
+
+    @property
+    def settle_s(self) -> float:
+        """Time between two boards that are switched on, s."""
+        return self._settle_s
 
     def _turn(self, deadline: float, patience_s: float) -> int:
         directory = self._directory or state_directory("power")

@@ -11,7 +11,9 @@ import click
 
 from whylate.boards.board import Board
 from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.waiting import Waiting
 from whylate.cli.option_groups import Heading, option_under
+from whylate.cli.parameter_types import DURATION
 
 _where = option_under(Heading.WHERE)
 
@@ -29,6 +31,10 @@ root_option = _where(
     "--root", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="TAR",
     help="A root file system that a virtual board boots, with its own kernel.")  # fmt: skip
 
+wait_option = _where(
+    "--wait", "wait_ns", type=DURATION, metavar="TIME", default=0,
+    help="Wait this long for a board that somebody else has.")  # fmt: skip
+
 _OPTIONS = (
     environment_option,
     smp_option,
@@ -42,7 +48,10 @@ _OPTIONS = (
 
 
 def opener_of(
-    names: Iterable[str], smp: int | None, environment: Path | None
+    names: Iterable[str],
+    smp: int | None,
+    environment: Path | None,
+    waiting: Waiting | None = None,
 ) -> Callable[[str, tuple[str, ...]], Board]:
     """Return what opens boards of a plan with kernel arguments, again and again.
 
@@ -50,7 +59,10 @@ def opener_of(
     """
 
     def open_for(name: str, kernel_args: tuple[str, ...]) -> Board:
-        return open_board(name, BoardOptions(smp, kernel_args, environment))
+        options = BoardOptions(
+            smp, kernel_args, environment, waiting=waiting if waiting is not None else Waiting()
+        )
+        return open_board(name, options)
 
     for name in names:
         open_for(name, ())
@@ -58,7 +70,10 @@ def opener_of(
 
 
 def board_options(verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb the options, as its argument `options`: a BoardOptions."""
+    """Give a verb the options, as its argument `options`: a BoardOptions.
+
+    With wait_option above it, --wait is in them.
+    """
 
     @functools.wraps(verb)
     def with_options(
@@ -68,11 +83,14 @@ def board_options(verb: Callable[..., None]) -> Callable[..., None]:
         ssh_port: int | None,
         ssh_key: Path | None,
         root: Path | None,
+        wait_ns: int = 0,
         **own: Any,
     ) -> None:
         if (ssh_port is None) != (ssh_key is None):
             raise click.UsageError("--ssh-port and --ssh-key go together")
-        options = BoardOptions(smp, kernel_args, environment, ssh_port, ssh_key, root)
+        options = BoardOptions(
+            smp, kernel_args, environment, ssh_port, ssh_key, root, Waiting(wait_ns / 1e9)
+        )
         verb(options=options, **own)
 
     wrapped: Callable[..., None] = with_options

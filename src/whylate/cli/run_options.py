@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from whylate.boards.open import BoardOptions, all_boards, open_board
-from whylate.cli.board_options import environment_option, kernel_arg_option, root_option, smp_option
+from whylate.boards.waiting import Waiting
+from whylate.cli.board_options import (
+    environment_option,
+    kernel_arg_option,
+    root_option,
+    smp_option,
+    wait_option,
+)
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.live import BoardsView
 from whylate.cli.option_groups import Heading, option_under
@@ -53,6 +60,7 @@ _OPTIONS = (
     smp_option,
     kernel_arg_option,
     root_option,
+    wait_option,
     _where("--virtual-time", is_flag=True,
            help="Virtual boards: count time in instructions, so that the run repeats to the "
            "nanosecond. Says nothing about hardware."),
@@ -106,9 +114,11 @@ def run_options(verb: Callable[..., None]) -> Callable[..., None]:
         smp: int | None,
         kernel_args: tuple[str, ...],
         root: Path | None,
+        wait_ns: int,
         **given: Any,
     ) -> None:
-        board = BoardOptions(smp, kernel_args, environment, root=root)
+        waiting = Waiting(wait_ns / 1e9)
+        board = BoardOptions(smp, kernel_args, environment, root=root, waiting=waiting)
         values = {name: given.pop(name) for name in passed & given.keys()}
         names = _board_names(boards, board, every=every)
         verb(options=RunOptions(names=names, board=board, **values), **given)
@@ -179,11 +189,13 @@ def make_runs(workload: Workload, options: RunOptions, phases: int | None = None
     names = options.names
     directory = options.output or new_directory("recordings", "+".join(names))
     interrupt = Interrupt()
+    waiting = replace(options.board.waiting, stopped=interrupt.wanted)
+    board = replace(options.board, waiting=waiting)
     with BoardsView(names) as view:
         jobs = [
             Job(
                 name,
-                functools.partial(open_board, name, options.board),
+                functools.partial(open_board, name, board),
                 plan,
                 directory if len(names) == 1 else directory / path_part(name),
                 view.observer(name),

@@ -100,6 +100,8 @@ class _Study:
         self._lock = threading.Lock()
         self.result = Result()
         self.errors: list[BaseException] = []
+        #: Why boards were not left as they were found, as far as it was shown.
+        self._not_left: set[str] = set()
 
     def on_board(self, board: str) -> None:
         """Make the runs of a board, and leave it with all knobs restored."""
@@ -192,6 +194,10 @@ class _Study:
             reason = why_not(outcome, applied, list(self._variants.values()))
         except RequestError as error:
             raise RequestError(f"variant {run.variant} on {run.board}: {error}") from None
+        if outcome.recorded and outcome.error is not None:
+            text = str(outcome.error)
+            named = text.startswith(run.board)
+            self._show_not_left(text if named else f"{run.board}: {text}")
         if reason and self._stopped():
             return ""  # the user ended the study; the run is made when it is resumed
         self._journal.append(
@@ -207,3 +213,9 @@ class _Study:
             )
         )
         return reason
+
+    def _show_not_left(self, text: str) -> None:
+        """Show once that a board was not left as it was found, as where its relay sticks."""
+        if text not in self._not_left:
+            self._not_left.add(text)
+            self._observer.log(text)

@@ -23,6 +23,7 @@ from whylate.boards.notes import note_power
 from whylate.boards.power import SEQUENCER, PowerSequencer
 from whylate.boards.ssh import SshBoard
 from whylate.boards.state import state_directory
+from whylate.boards.waiting import Waiting
 from whylate.probe.client import Stream
 
 #: Far longer than any board takes to boot.
@@ -69,6 +70,7 @@ class BenchOptions:
     login: Login = field(default_factory=Login)
     ssh_options: tuple[str, ...] = SSH_OPTIONS
     sequencer: PowerSequencer = SEQUENCER
+    waiting: Waiting = field(default_factory=Waiting)
 
 
 class LabgridBoard:
@@ -151,7 +153,8 @@ class LabgridBoard:
         if self._held:
             return
         self._tell = notify
-        self._target = self._source.acquire(notify)
+        waiting = self._options.waiting
+        self._target = waiting.acquire(self.name, self._source.acquire, notify)
         self._held = True
         try:
             self._connect()
@@ -203,6 +206,7 @@ class LabgridBoard:
                 self._before_off,
                 self._options.sequencer,
                 lambda on: note_power(self.state_name, on=on),
+                self._options.waiting.notify or self._tell,
             )
         line = driver_of(target, "ConsoleProtocol")
         if line is not None:

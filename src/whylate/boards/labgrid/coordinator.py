@@ -181,6 +181,11 @@ class Lease:
             # Another client may have been faster.
             if place.acquired and place.acquired != session.user:
                 raise BoardBusyError(self._taken(place.acquired)) from None
+            if place.reservation:
+                raise BoardBusyError(
+                    f"the place {self._place} is reserved: labgrid-client reservations says for "
+                    "whom"
+                ) from None
             raise
 
     def attach(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from whylate.boards.board import BoardError
+from whylate.boards.board import BoardError, Notify, notify_nobody
 from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import CALL_S, bounded
 from whylate.boards.labgrid.line import DriverChannel
@@ -20,6 +20,8 @@ SWITCH_S = 6.0
 #: How long a board may run on its capacitors.
 DIE_S = 6.0
 _POLL_S = 0.2
+#: A board that waits less for its turn does not wait for another board.
+_SHOWN_S = 0.1
 #: Switching by hand takes longer.
 BY_HAND_S = 600.0
 
@@ -30,7 +32,7 @@ class LabgridPower:
     `find_life` returns a sign that the board is on, or None. It is called after off(), and where
     the driver does not report the board to be on: some cannot, and some always report no.
     `before_off` is called before off(), to end work on the board in order. `note` is called after
-    the supply was switched, with whether it is on.
+    the supply was switched, with whether it is on. `notify` shows that on() waited for its turn.
     """
 
     def __init__(
@@ -41,7 +43,9 @@ class LabgridPower:
         before_off: Callable[[], None],
         sequencer: PowerSequencer = SEQUENCER,
         note: Callable[[bool], None] | None = None,
+        notify: Notify = notify_nobody,
     ) -> None:
+        self._notify = notify
         self._note = note
         self._board = board
         self._driver = driver
@@ -54,7 +58,12 @@ class LabgridPower:
 
     def on(self) -> None:
         """Switch it on, when it is this board's turn. Raises BoardError."""
-        self._sequencer.switch_on(lambda: self._call("on", self._driver.on))
+        awaited_s = self._sequencer.switch_on(lambda: self._call("on", self._driver.on))
+        if awaited_s >= _SHOWN_S:
+            self._notify(
+                f"{self._board} was switched on after {awaited_s:.1f} s: between two boards lies "
+                f"{self._sequencer.settle_s:g} s"
+            )
         if not self._reaches(on=True):
             # Some relays always read back off. The boot shows whether the board is on.
             self._reports = False

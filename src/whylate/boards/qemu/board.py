@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from whylate.boards.qemu.arguments import Start, arguments, fixed_turns
 from whylate.boards.qemu.machine import BootAgainError, BoundedLog, Machine
 from whylate.boards.qemu.port import SERIAL_KEEPALIVE_S, FileStream, SerialPortStream, SocketStream
 from whylate.boards.state import BoardLock, state_directory
+from whylate.boards.waiting import Waiting
 from whylate.files import write_whole
 from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import LabError, VirtualBoard
@@ -65,6 +66,7 @@ class VirtualOptions:
     files: tuple[ImageFile, ...] = ()
     #: A tarball that it boots instead of its own image.
     root: Path | None = None
+    waiting: Waiting = field(default_factory=Waiting)
 
 
 class QemuPower:
@@ -153,7 +155,7 @@ class QemuBoard:
     def hold(self, notify: Notify) -> None:
         """Lock the board; raises BoardBusyError and BoardError."""
         self._tell = notify
-        self._lock.acquire()
+        self.options.waiting.acquire(self.name, lambda _: self._lock.acquire(), notify)
         self._bounded.start()
 
     def use_root(self, root: Path, sha256: str) -> None:

@@ -10,7 +10,7 @@ from whylate.boards.flash import card_of
 from whylate.boards.flash import flash as write
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.ready import held
-from whylate.cli.board_options import board_options
+from whylate.cli.board_options import board_options, wait_option
 from whylate.cli.live import LiveView
 from whylate.text import plain
 
@@ -18,6 +18,7 @@ from whylate.text import plain
 @click.command(name="flash")
 @click.argument("image", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("board")
+@wait_option
 @board_options
 def flash(image: Path, board: str, options: BoardOptions) -> None:
     """Write IMAGE to the card of BOARD, through its SD mux, read it back, and boot from it.

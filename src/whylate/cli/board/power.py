@@ -13,7 +13,7 @@ from whylate.boards.board import Board, BoardError, Notify, Power
 from whylate.boards.open import BoardOptions, all_boards, hidden_boards, open_board
 from whylate.boards.ready import held
 from whylate.boards.ssh_uses import refuse_used
-from whylate.cli.board_options import board_options
+from whylate.cli.board_options import board_options, wait_option
 from whylate.cli.live import LiveView
 from whylate.cli.messages import print_message
 from whylate.cli.parameter_types import DURATION
@@ -28,6 +28,7 @@ _NO_WAIT = click.option("--no-wait", is_flag=True, help="Do not wait until they 
 @click.command(name="on")
 @_BOARDS
 @_NO_WAIT
+@wait_option
 @board_options
 def on(boards: tuple[str, ...], no_wait: bool, options: BoardOptions) -> None:
     """Switch BOARDs on, one after the other, and wait until they take commands.
@@ -82,6 +83,7 @@ def off(boards: tuple[str, ...], every: bool, options: BoardOptions) -> None:
 @click.option("--off-for", "off_ns", type=DURATION, default="1s", show_default=True,
               help="Time between off and on.")  # fmt: skip
 @_NO_WAIT
+@wait_option
 @board_options
 def cycle(boards: tuple[str, ...], off_ns: int, no_wait: bool, options: BoardOptions) -> None:
     """Switch BOARDs off and on again, and wait until they take commands. They stay on."""

@@ -10,7 +10,7 @@ import click
 from whylate.boards.board import BoardError, Finished
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.ready import ready
-from whylate.cli.board_options import board_options
+from whylate.cli.board_options import board_options, wait_option
 from whylate.cli.live import LiveView
 from whylate.cli.parameter_types import DURATION
 from whylate.text import plain_lines
@@ -26,6 +26,7 @@ MAX_INPUT = 64 << 20
               help="Send whylate's own input to the command.")  # fmt: skip
 @click.option("--timeout", "timeout_ns", type=DURATION, default="60s", show_default=True,
               help="End the command after this.")  # fmt: skip
+@wait_option
 @board_options
 def run(
     board: str, argv: tuple[str, ...], with_input: bool, timeout_ns: int, options: BoardOptions

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whylate.cli.board_options import environment_option, opener_of, smp_option
+from whylate.boards.waiting import Waiting
+from whylate.cli.board_options import environment_option, opener_of, smp_option, wait_option
 from whylate.cli.compare.fail_on import UNKNOWN, fail_on_option
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
@@ -71,6 +72,7 @@ VARIANT = Parsed("name:knob=value,…", _parse_variant)
 @_where("--board", "boards", multiple=True, metavar="BOARD", help="A board. May be repeated.")
 @environment_option
 @smp_option
+@wait_option
 @_where("--virtual-time", is_flag=True, help="Virtual boards: count time in instructions.")
 @option_under(Heading.LOAD)("--load", "loads", type=LOAD, multiple=True, metavar="KIND[:N]",
                             help="A background load of every run. May be repeated.")  # fmt: skip
@@ -103,6 +105,7 @@ def command(
     plan: Path | None,
     output: Path | None,
     environment: Path | None,
+    wait_ns: int,
     fail_on: tuple[str, ...],
     as_json: bool,
     **given: Any,
@@ -121,9 +124,11 @@ def command(
     file = read_plan_file(plan) if plan is not None else PlanFile()
     study = resolve_plan(_with_options(file, given))
     directory = output or new_directory("studies")
-    open_for = opener_of(study.boards, study.smp, environment)
     interrupt = Interrupt()
-    with StudyJournal(directory, study) as journal, StudyView(study) as view:
+    view = StudyView(study)
+    waiting = Waiting(wait_ns / 1e9, interrupt.wanted, view.log)
+    open_for = opener_of(study.boards, study.smp, environment, waiting)
+    with StudyJournal(directory, study) as journal, view:
         result = run_study(journal, study, open_for, view, interrupt.wanted)
     sys.exit(_show_end(directory, result.lost, fail_on, as_json=as_json))
 
