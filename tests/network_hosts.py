@@ -1,4 +1,4 @@
-"""Hosts of a network that a test makes: network namespaces, joined by cables that can be pulled."""
+"""Hosts of a network that a test makes: network namespaces."""
 
 from __future__ import annotations
 
@@ -54,18 +54,8 @@ class Host:
 class Cable:
     """Two hosts' addresses on a wire of their own."""
 
-    near_host: Host
-    device: str
     near: str
     far: str
-
-    def pull(self) -> None:
-        """Carry nothing more, without a word to either end's programs."""
-        _ip("-n", self.near_host.namespace, "link", "set", self.device, "down")
-
-    def plug(self) -> None:
-        """Carry again."""
-        _ip("-n", self.near_host.namespace, "link", "set", self.device, "up")
 
 
 class Network:
@@ -87,16 +77,15 @@ class Network:
         """Join two hosts, which reach each other over it and nobody else."""
         number, self._cables = self._cables, self._cables + 1
         assert number < _MOST_CABLES
-        cable = Cable(
-            near, f"c{number}", f"{_NET}.{4 * number + 1}", f"{_NET}.{4 * number + 2}"
-        )  # fmt: skip
+        device = f"c{number}"
+        cable = Cable(f"{_NET}.{4 * number + 1}", f"{_NET}.{4 * number + 2}")
         _ip(
-            *("link", "add", cable.device, "netns", near.namespace, "type", "veth"),
-            *("peer", "name", cable.device, "netns", far.namespace),
+            *("link", "add", device, "netns", near.namespace, "type", "veth"),
+            *("peer", "name", device, "netns", far.namespace),
         )
         for host, address in ((near, cable.near), (far, cable.far)):
-            _ip("-n", host.namespace, "address", "add", f"{address}/30", "dev", cable.device)
-            _ip("-n", host.namespace, "link", "set", cable.device, "up")
+            _ip("-n", host.namespace, "address", "add", f"{address}/30", "dev", device)
+            _ip("-n", host.namespace, "link", "set", device, "up")
         return cable
 
     def close(self) -> None:
