@@ -100,6 +100,7 @@ look_for_packages() {
 	need dropbear-bin have_at /usr/sbin/dropbear
 	need busybox-static have busybox
 	need ser2net have_at /usr/sbin/ser2net
+	need iproute2 have ip
 	need util-linux have unshare
 	need mount have_at /usr/sbin/losetup
 	need e2fsprogs have_at /usr/sbin/mkfs.ext4

@@ -1,4 +1,4 @@
-"""labgrid's own coordinator, exporter and client, on the loopback interface."""
+"""labgrid's own coordinator, exporters and client: on the loopback interface, or in a network."""
 
 from __future__ import annotations
 
@@ -8,28 +8,57 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench_boards import free_port
 from bench_requests import wait_until
 
+from network_hosts import Host
+
 TOOLS = Path(sys.executable).parent
 
 
-class Coordinator:
-    """A coordinator, and an exporter that offers the group `board7`."""
+@dataclass(frozen=True)
+class Exporting:
+    """A host of a network: its own address, and the coordinator's as it reaches that."""
 
-    def __init__(self, directory: Path, resources: Sequence[str]) -> None:
-        self.address = f"127.0.0.1:{free_port()}"
-        exports = directory / "exports.yaml"
-        exports.write_text("board7:\n" + "".join(f"  {resource}\n" for resource in resources))
+    host: Host
+    own: str
+    coordinator: str
+
+
+class Coordinator:
+    """A coordinator, and the exporters that a test gives it.
+
+    host: of a network that the test made; else all is on the loopback interface.
+    """
+
+    def __init__(self, directory: Path, host: Host | None = None) -> None:
+        self._directory = directory
+        self._enter = host.enter if host is not None else ()
+        self.address = "127.0.0.1:20408" if host is not None else f"127.0.0.1:{free_port()}"
+        # Of a host with a network of its own its exporters reach each address.
+        listens_at = "0.0.0.0:20408" if host is not None else self.address
         self._log = (directory / "labgrid.log").open("wb")
-        self._coordinator = self._start(directory, "labgrid-coordinator", "-l", self.address)
+        self._exporters: list[subprocess.Popen[bytes]] = []
+        self._coordinator = self._start(self._enter, "labgrid-coordinator", "-l", listens_at)
         assert wait_until(lambda: self._places() is not None)
-        self._exporter = self._start(
-            directory, "labgrid-exporter", "-c", self.address, "-n", "bench",
-            "--hostname", "127.0.0.1", str(exports),
-        )  # fmt: skip
+
+    def export(
+        self, name: str, group: str, resources: Sequence[str], at: Exporting | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start an exporter that offers these resources in a group."""
+        exports = self._directory / f"{name}.yaml"
+        exports.write_text(f"{group}:\n" + "".join(f"  {resource}\n" for resource in resources))
+        coordinator, own = (self.address, "127.0.0.1") if at is None else (at.coordinator, at.own)
+        exporter = self._start(
+            at.host.enter if at is not None else (),
+            *("labgrid-exporter", "-c", coordinator, "-n", name, "--hostname", own),
+            str(exports),
+        )
+        self._exporters.append(exporter)
+        return exporter
 
     def client(self, *words: str, user: str = "", host: str = "") -> str:
         """Run labgrid-client, as somebody else where that is said; return what it prints."""
@@ -37,7 +66,7 @@ class Coordinator:
         if user:
             environment |= {"LG_USERNAME": user, "LG_HOSTNAME": host}
         return subprocess.run(
-            [TOOLS / "labgrid-client", *words],
+            [*self._enter, TOOLS / "labgrid-client", *words],
             env=environment,
             capture_output=True,
             text=True,
@@ -49,7 +78,7 @@ class Coordinator:
         self.client("-p", place, "create")
         self.client("-p", place, "add-match", match)
         group = match.rpartition("/")[0]
-        if group == "bench/board7":
+        if not group.startswith("gone/"):
             assert wait_until(lambda: group in self.client("resources"))
 
     def owner(self, place: str) -> str | None:
@@ -71,7 +100,7 @@ class Coordinator:
 
     def close(self) -> None:
         # The exporter first, while there is somebody to leave; it ends its ser2net.
-        for process in (self._exporter, self._coordinator):
+        for process in (*self._exporters, self._coordinator):
             process.terminate()
             try:
                 process.wait(10)
@@ -80,9 +109,9 @@ class Coordinator:
                 process.wait()
         self._log.close()
 
-    def _start(self, directory: Path, tool: str, *words: str) -> subprocess.Popen[bytes]:
+    def _start(self, enter: Sequence[str], tool: str, *words: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [TOOLS / tool, *words], cwd=directory, stdout=self._log, stderr=self._log
+            [*enter, TOOLS / tool, *words], cwd=self._directory, stdout=self._log, stderr=self._log
         )
 
     def _places(self) -> str | None:
@@ -94,8 +123,10 @@ class Coordinator:
 
 @contextmanager
 def coordinator(directory: Path, resources: Sequence[str]) -> Iterator[Coordinator]:
-    made = Coordinator(directory, resources)
+    """Run a coordinator, and an exporter `bench` that offers the group `board7`."""
+    made = Coordinator(directory)
     try:
+        made.export("bench", "board7", resources)
         yield made
     finally:
         made.close()

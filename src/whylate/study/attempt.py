@@ -121,7 +121,8 @@ def why_not(outcome: Outcome, applied: Applied, variants: Sequence[Applied]) -> 
     except RecordingError as unreadable:
         return str(unreadable)
     if manifest.state != "complete":
-        return f"the run was {manifest.state}"
+        why = next((f": {problem.text}" for problem in manifest.problems if problem.fatal), "")
+        return f"the run was {manifest.state}{why}"
     for problem in manifest.problems:
         if problem.code in _NOT_BEGUN:
             return problem.text

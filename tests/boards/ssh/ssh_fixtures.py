@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from ssh_servers import BUSYBOX, DROPBEAR, SSHD, Server, User, openssh
 
 

@@ -7,8 +7,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from ssh_servers import Server
 
+from ssh_servers import Server
 from two_variants import bisect, plan_of
 from whylate.boards.board import Board, Notify, StartedProbe
 from whylate.boards.ssh import SshBoard

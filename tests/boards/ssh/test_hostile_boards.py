@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ssh_servers import NEEDED, BoardKind, Server, User, board
 
+from ssh_servers import NEEDED, BoardKind, Server, User, board
 from whylate.boards import ssh
 from whylate.boards.board import BoardError
 from whylate.boards.ssh import SshBoard

@@ -14,8 +14,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from ssh_servers import Server, User, free_port, make_key, openssh
 
+from ssh_servers import Server, User, free_port, make_key, openssh
 from whylate.boards import ssh as ssh_module
 from whylate.boards.board import BoardError, notify_nobody
 from whylate.boards.ssh import SshBoard

@@ -13,8 +13,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from ssh_servers import NEEDED, BoardKind, Server, User, board
 
+from ssh_servers import NEEDED, BoardKind, Server, User, board
 from whylate.boards.board import Notify, StartedProbe
 from whylate.boards.ready import ready
 from whylate.boards.ssh import SshBoard

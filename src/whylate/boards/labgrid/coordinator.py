@@ -187,6 +187,14 @@ class Lease:
                     "whom"
                 ) from None
             raise
+        # Until the coordinator sees that an exporter's host is gone, it gives the place without
+        # what that exporter does not answer for.
+        missing = self.place.unmatched(self.place.acquired_resources)
+        if missing is not None:
+            raise BoardError(
+                f"the place {self._place} lacks {clean(repr(missing), 120)}: its exporter does not "
+                "answer"
+            )
 
     def attach(self) -> None:
         """Let labgrid's resource manager find the place's resources in our session."""
@@ -288,10 +296,15 @@ def _leave(session: Session) -> None:
 
 
 def resource_paths(client: Any) -> list[tuple[str, str, str, str]]:
-    """Return the paths of all resources that a coordinator knows: exporter, group, class, name."""
+    """Return the paths of all resources that a coordinator knows: exporter, group, class, name.
+
+    labgrid's client keeps those of an exporter that has ended, without a class; they are left out.
+    """
     return [
         (exporter, group, resource.cls, name)
-        for exporter, groups in client.resources.items()
-        for group, resources in groups.items()
-        for name, resource in resources.items()
+        # Copies: the session's thread changes them meanwhile.
+        for exporter, groups in list(client.resources.items())
+        for group, resources in list(groups.items())
+        for name, resource in list(resources.items())
+        if "cls" in resource.data
     ]

@@ -11,9 +11,11 @@ import socket
 import stat
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from network_hosts import Host
 
 SSHD = "/usr/sbin/sshd"
 DROPBEAR = "/usr/sbin/dropbear"
@@ -152,16 +154,30 @@ class Server:
         self.process.wait(10)
 
 
-def start(command: Sequence[str], port: int, host_key: Path, log: Path) -> Server:
+def accepts(port: int) -> bool:
+    """Return whether somebody listens at this port of this machine."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+def start(
+    command: Sequence[str],
+    port: int,
+    host_key: Path,
+    log: Path,
+    listens: Callable[[], bool],
+    enter: Sequence[str] = (),
+) -> Server:
     """Start a server in namespaces of its own and wait until it listens."""
     with log.open("ab") as file:
         process = subprocess.Popen(
-            ["unshare", "--mount", "--pid", "--fork", "--kill-child", *command],
+            [*enter, "unshare", "--mount", "--pid", "--fork", "--kill-child", *command],
             stdin=subprocess.DEVNULL, stdout=file, stderr=file,
         )  # fmt: skip
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        if listens():
             return Server(process, port, host_key, log)
         time.sleep(0.02)
     process.kill()
@@ -170,13 +186,18 @@ def start(command: Sequence[str], port: int, host_key: Path, log: Path) -> Serve
 
 
 @contextlib.contextmanager
-def openssh(directory: Path, user: User, *lines: str) -> Iterator[Server]:
-    """Run OpenSSH's server on this machine's files, with a /run of its own."""
+def openssh(
+    directory: Path, user: User, *lines: str, host: Host | None = None, address: str = "127.0.0.1"
+) -> Iterator[Server]:
+    """Run OpenSSH's server on this machine's files, with a /run of its own.
+
+    host: of a network that the test made, with this address; the port is 22 there.
+    """
     directory.mkdir(parents=True)
-    key, port = directory / "host_key", free_port()
+    key, port = directory / "host_key", free_port() if host is None else 22
     make_key(key)
     (directory / "authorized_keys").write_text(user.public_key)
-    own = (f"Port {port}", "ListenAddress 127.0.0.1", f"HostKey {key}", "PidFile none",
+    own = (f"Port {port}", f"ListenAddress {address}", f"HostKey {key}", "PidFile none",
            f"AuthorizedKeysFile {directory}/authorized_keys", "StrictModes no", "UsePAM no",
            "PasswordAuthentication no", "KbdInteractiveAuthentication no",
            "PermitRootLogin prohibit-password", "MaxStartups 100")  # fmt: skip
@@ -185,7 +206,11 @@ def openssh(directory: Path, user: User, *lines: str) -> Iterator[Server]:
         "mount -t proc proc /proc && mount -t tmpfs -o mode=755 run /run && mkdir /run/sshd && "
         f"exec {SSHD} -D -e -f {directory}/sshd_config"
     )
-    server = start(["sh", "-c", script], port, key, directory / "log")
+    log = directory / "log"
+    server = start(
+        ["sh", "-c", script], port, key, log, lambda: "Server listening on" in log.read_text(),
+        host.enter if host is not None else (),
+    )  # fmt: skip
     try:
         yield server
     finally:
@@ -222,7 +247,7 @@ def board(directory: Path, user: User, kind: BoardKind, *wrap: str) -> Iterator[
     server = start(
         [*wrap, "sh", "-c", BOARD, "sh", str(root), mounts, DROPBEAR, "-F", "-E", "-s",
          "-p", f"127.0.0.1:{port}", "-r", "/etc/host_key", "-P", "/dev/pid"],
-        port, key, directory / "log",
+        port, key, directory / "log", lambda: accepts(port),
     )  # fmt: skip
     try:
         yield server
