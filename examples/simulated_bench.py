@@ -3,24 +3,35 @@
     python examples/simulated_bench.py DIR --boards 2
 
 writes DIR/bench.yaml, which labgrid reads, and keeps the bench until it is interrupted: each board
-is a QEMU machine that has power while its outlet is on. The strip answers on the loopback alone.
-With --welded N the relay of outlet N sticks: its board stays on when it is switched off.
+is a QEMU machine that has power while its outlet is on. The strip answers on the loopback alone,
+and so do the boards with SSH, for a key in DIR; with --console-only they have none. With
+--welded N the relay of outlet N sticks: its board stays on when it is switched off.
 """
 
 from __future__ import annotations
 
 import argparse
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests/bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/bench"))
 
-from bench_boards import QemuOnTheBench, qemu_command
-from bench_files import POWER, SERIAL, power_port, serial_port, target, targets_text
+from bench_boards import QemuOnTheBench, free_port, qemu_command
+from bench_files import (
+    POWER,
+    SERIAL,
+    power_port,
+    serial_port,
+    ssh_driver,
+    ssh_service,
+    target,
+    targets_text,
+)
 from bench_line import SerialLine
 from bench_supplies import Strip, strip
 
@@ -40,32 +51,52 @@ class SimulatedBench:
 
 @contextmanager
 def simulated_bench(
-    directory: Path, machine: str, names: Sequence[str]
+    directory: Path, machine: str, names: Sequence[str], *, ssh: bool = True
 ) -> Iterator[SimulatedBench]:
     """Yield a bench with boards of these names, all of them off; machine: a virtual board.
 
-    Raises BoardError where the machine's QEMU or image is missing.
+    ssh: whether the boards answer SSH. Raises BoardError where the machine's QEMU or image is
+    missing.
     """
+    board, key = virtual_board(machine), directory.resolve() / "key"
+    if ssh:
+        public = new_key(key)
+    plugs: list[QemuOnTheBench] = []
+    targets: dict[str, tuple[list[str], list[str]]] = {}
     with ExitStack() as stack:
-        lines, plugs = [], []
         for name in names:
             place = directory / name
             place.mkdir(parents=True, exist_ok=True)
-            lines.append(SerialLine())
-            stack.callback(lines[-1].close)
-            command = qemu_command(virtual_board(machine), place)
-            plugs.append(QemuOnTheBench(command, place / "console", lines[-1]))
+            line = SerialLine()
+            stack.callback(line.close)
+            port = free_port() if ssh else 0
+            command = qemu_command(board, place, (port, public) if ssh else None)
+            plugs.append(QemuOnTheBench(command, place / "console", line))
+            resources, drivers = [serial_port(line.path)], [POWER, SERIAL]
+            if ssh:
+                resources.append(ssh_service(port))
+                drivers.append(ssh_driver(key))
+            targets[name] = resources, drivers
         power = stack.enter_context(strip(*plugs))
-        targets = {
-            name: target(
-                resources=[power_port(power, index), serial_port(line.path)],
-                drivers=[POWER, SERIAL],
-            )
-            for index, (name, line) in enumerate(zip(names, lines, strict=True), 1)
-        }
         environment = directory / "bench.yaml"
-        environment.write_text(targets_text(targets))
+        environment.write_text(
+            targets_text(
+                {
+                    name: target(resources=[power_port(power, index), *resources], drivers=drivers)
+                    for index, (name, (resources, drivers)) in enumerate(targets.items(), 1)
+                }
+            )
+        )
         yield SimulatedBench(environment, power, plugs)
+
+
+def new_key(path: Path) -> str:
+    """Make a pair of keys for the boards of one bench; return the public one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    return path.with_suffix(".pub").read_text().strip()
 
 
 def main() -> int:
@@ -77,6 +108,7 @@ def main() -> int:
     parser.add_argument("--boards", type=int, default=2, metavar="N", help="how many (2)")
     parser.add_argument("--machine", default="virt-arm64", help="a virtual board (virt-arm64)")
     parser.add_argument("--welded", type=int, action="append", default=[], metavar="N")
+    parser.add_argument("--console-only", action="store_true", help="boards without SSH")
     asked = parser.parse_args()
     names = [f"board{number}" for number in range(1, asked.boards + 1)]
     if any(not 1 <= number <= len(names) for number in asked.welded):
@@ -85,7 +117,9 @@ def main() -> int:
     # Threads of the bench inherit it: the signal waits for sigwait().
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     try:
-        with simulated_bench(asked.directory, asked.machine, names) as bench:
+        with simulated_bench(
+            asked.directory, asked.machine, names, ssh=not asked.console_only
+        ) as bench:
             for index in asked.welded:
                 outlet = bench.power.outlets[index]
                 outlet.welded, outlet.honest = True, False

@@ -20,7 +20,9 @@ from whylate.boards.board import BoardError, notify_nobody
 from whylate.boards.qemu.arguments import Start, arguments
 from whylate.lab.description import VirtualBoard
 from whylate.lab.image import build
+from whylate.lab.initramfs import packed
 from whylate.lab.qemu import find_qemu
+from whylate.lab.ssh import ssh_files
 
 
 class ProcessBoard:
@@ -150,13 +152,24 @@ class BabblingBoard:
             self._line.say(self._random.randbytes(200) + self._random.choice(spice))
 
 
-def qemu_command(board: VirtualBoard, directory: Path) -> list[str]:
-    """QEMU as whylate itself starts it: one CPU, its console on a socket in `directory`."""
+def qemu_command(
+    board: VirtualBoard, directory: Path, ssh: tuple[int, str] | None = None
+) -> list[str]:
+    """QEMU as whylate itself starts it: one CPU, its console on a socket in `directory`.
+
+    ssh: the port of this machine that leads to its SSH server, and the public key of its root.
+    """
     qemu = find_qemu(board)
     if qemu is None:
         raise BoardError(f"{board.name} needs {board.description.qemu}: `make lab` fetches it")
     image = build(board, notify_nobody)
-    return arguments(board, qemu, image, image.initrd, Start(cpus=1, directory=directory))
+    if ssh is None:
+        return arguments(board, qemu, image, image.initrd, Start(cpus=1, directory=directory))
+    port, key = ssh
+    initrd = directory / "initrd"
+    initrd.write_bytes(image.initrd.read_bytes() + packed(ssh_files(board, key, notify_nobody)))
+    start = Start(cpus=1, directory=directory, ssh_port=port)
+    return arguments(board, qemu, image, initrd, start)
 
 
 class QemuOnTheBench:

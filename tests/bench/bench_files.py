@@ -46,3 +46,7 @@ def ssh_service(port: int) -> str:
 
 POWER = "NetworkPowerDriver: {}"
 SERIAL = "SerialDriver: {}"
+
+
+def ssh_driver(key: Path) -> str:
+    return f"SSHDriver: {{keyfile: {key}}}"

@@ -33,7 +33,7 @@ def test_a_board_is_booted_measured_and_lost(
 ) -> None:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
     shown: list[str] = []
-    with simulated_bench(tmp_path, BOARD.name, ["board7"]) as bench:
+    with simulated_bench(tmp_path, BOARD.name, ["board7"], ssh=False) as bench:
         (plug,) = bench.plugs
         options = BenchOptions(boot_s=90.0, silence_s=8.0)
         with ready(

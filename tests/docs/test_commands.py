@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -110,7 +112,26 @@ def make_materials(folder: Path, environment: dict[str, str]) -> None:
         subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
 
 
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[None]:
+    """End the simulated bench of a page that did not come to its own end."""
+    yield
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        os.kill(int((tmp_path / "bench.pid").read_text()), signal.SIGTERM)
+
+
+def make_checkout(folder: Path) -> None:
+    """Write what the page takes as given: the checkout, and the plan that it shows."""
+    for name in ("examples", ".venv"):
+        (folder / name).symlink_to(ROOT / name)
+    (plan,) = [
+        block for block in BLOCKS if block.page.name == "night.md" and block.language == "toml"
+    ]
+    (folder / "night.toml").write_text(plan.text)
+
+
 @pytest.mark.qemu
+@pytest.mark.usefixtures("bench")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, boards: Path) -> None:
     blocks = [block for block in SHELL_BLOCKS if block.page == page and block.not_run is None]
@@ -125,6 +146,8 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, boards: Path) ->
     }
     if page.name == "compare.md":
         make_materials(tmp_path, environment)
+    if page.name == "night.md":
+        make_checkout(tmp_path)
     if page.name == "import-executions.md":
         for name in ("lite-tracer-marks.csv", "do-local-timer-pmu.csv"):
             (tmp_path / name.replace("-", "_")).write_bytes((CORPUS / name).read_bytes())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -120,3 +121,11 @@ def _write(out: bytearray, number: int, path: str, entry: _Entry, names: int) ->
     out += b"\0" * (-len(out) % ALIGN)
     out += entry.data
     out += b"\0" * (-len(out) % ALIGN)
+
+
+def packed(files: Iterable[tuple[str, bytes, int]]) -> bytes:
+    """Return an archive of files with their content and mode, to append to an image."""
+    archive = Archive()
+    for path, data, mode in files:
+        archive.file(path.lstrip("/"), data, mode)
+    return archive.pack()

@@ -30,7 +30,7 @@ from whylate.files import write_whole
 from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import LabError, VirtualBoard
 from whylate.lab.image import ON_PORT, PLAN, PROBE, Image, build, is_fetched
-from whylate.lab.initramfs import Archive
+from whylate.lab.initramfs import packed
 from whylate.lab.network import NETWORK_SCRIPT, SERVICES
 from whylate.lab.qemu import find_qemu
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
@@ -383,12 +383,9 @@ class QemuBoard:
         files = [*self.options.files, *files]
         if not files:
             return image.initrd
-        archive = Archive()
-        for path, data, mode in files:
-            archive.file(path.lstrip("/"), data, mode)
         initrd = self._directory / "initrd"
         try:
-            write_whole(initrd, image.initrd.read_bytes() + archive.pack())
+            write_whole(initrd, image.initrd.read_bytes() + packed(files))
         except OSError as error:
             raise self._unwritable(error) from None
         return initrd
