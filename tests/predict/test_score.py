@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from swept_recordings import record_clock, record_forms
 from whylate.predict.forecast import Forecast
-from whylate.predict.score import forecasts_beside, match_forecasts, score_forecasts
+from whylate.predict.score import match_forecasts, score_forecasts
 from whylate.predict.shared_device import predict_shared_device
-from whylate.predict.store import keep_forecasts
+from whylate.predict.store import forecasts_beside, keep_forecasts
 from whylate.predict.workloads.clock import SHARED, STRICT
 from whylate.recording.errors import RecordingError
 from whylate.recording.moments import now_text

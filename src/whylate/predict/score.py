@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from whylate.predict.forecast import LEVEL, Forecast
 from whylate.predict.removal import AXIS, SERIES, measured_removal
-from whylate.predict.store import NAME, read_forecasts
+from whylate.predict.store import read_forecasts
 from whylate.predict.workloads import read_measured
 from whylate.predict.workloads.wakeup import condition_of
 from whylate.recording.errors import RecordingError
@@ -148,21 +146,6 @@ def _outcomes(
         # Of a lower bound within the interval it is not known whether that held.
         if not (is_bound and forecast.holds(value))
     ]
-
-
-def forecasts_beside(directory: Path) -> list[Forecast]:
-    """Return the forecasts of the recordings beside a recording or a study.
-
-    Of a study in studies/ also those in recordings/ beside that. What cannot be read is left out:
-    it has no part in what is shown.
-    """
-    parent = directory.resolve().parent
-    forecasts: list[Forecast] = []
-    for folder in dict.fromkeys((parent, parent.parent / "recordings")):
-        for path in islice(sorted(folder.glob(f"*/{NAME}")), _MOST_RECORDINGS):
-            with suppress(RecordingError):
-                forecasts += read_forecasts(path.parent)
-    return forecasts
 
 
 def find_recordings(directory: Path) -> Iterator[Path]:

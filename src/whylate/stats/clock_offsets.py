@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
 
 from whylate.stats.arrays import Floats, Int64s
 
@@ -121,6 +120,9 @@ def _bounds(
 
     None: there is no such line.
     """
+    # Slow to import, and most runs compare no clocks.
+    from scipy.optimize import linprog
+
     chosen = np.argsort(half, kind="stable")[:_MOST_EXCHANGES]
     time, ahead, half = time[chosen], ahead[chosen], half[chosen]
     if len(time) == 1 or not np.ptp(time):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from statistics import median
 
 import msgspec
-from scipy.stats import binom
 
+from whylate.stats.comparison.shifts import median_interval
 from whylate.summary.model import Summary
 
 #: What is pooled, in the order in which it is shown.
@@ -64,22 +64,20 @@ def pool(summaries: Sequence[Summary]) -> Pooled:
         ]
         if known:
             values = sorted(value for value, _ in known)
-            low, high = _interval(values)
+            interval = median_interval(values, LEVEL)
             bounds = [value for value, at_least in known if at_least]
             figures.append(
                 PooledFigure(
-                    name, values, median(values), low, high, min(bounds) if bounds else None
+                    name,
+                    values,
+                    median(values),
+                    _whole(interval.low),
+                    _whole(interval.high),
+                    min(bounds) if bounds else None,
                 )
             )
     return Pooled(figures, len(trusted), len(summaries) - len(trusted))
 
 
-def _interval(values: Sequence[int]) -> tuple[int | None, int | None]:
-    n = len(values)
-    # P(fewer than k of n lie below the median) must be at most half of what may go wrong.
-    k = int(binom.ppf((1 - LEVEL) / 2, n, 0.5))
-    while k > 0 and binom.cdf(k - 1, n, 0.5) > (1 - LEVEL) / 2:
-        k -= 1
-    if k < 1:
-        return None, None
-    return values[k - 1], values[n - k]
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)

@@ -110,8 +110,7 @@ def show(
 
     also: called with the figures, to export them.
     """
-    from whylate.predict.score import forecasts_beside, match_forecasts
-    from whylate.predict.terminal import print_outcomes
+    from whylate.cli.report.forecasts import outcomes_beside
     from whylate.report.causes import answer_line
     from whylate.report.exports.trackers import of_latencies
     from whylate.report.terminal.latency import print_summary
@@ -120,7 +119,7 @@ def show(
     summary, page, status, answer = _write(directory, requirements, page)
     if also is not None:
         also(of_latencies(summary))
-    outcomes = match_forecasts(forecasts_beside(directory), [open_recording(directory)])
+    outcomes = outcomes_beside(directory, open_recording(directory))
     if as_json:
         predicted = {"predicted": outcomes} if outcomes else {}
         print_json({**to_json(summary), **predicted, "report": str(page)})
@@ -128,5 +127,8 @@ def show(
         why = answer_line(answer, str(directory)) if answer.population is not None else None
         console = plain_console()
         print_summary(summary, console, str(page), why)
-        print_outcomes(outcomes, console)
+        if outcomes:
+            from whylate.predict.terminal import print_outcomes
+
+            print_outcomes(outcomes, console)
     return status

@@ -17,9 +17,9 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, ndtri
 
 from whylate.stats.arrays import Floats
+from whylate.stats.limits import normal
 
 #: So many values on a side have the exact distribution of the test: it takes the fourth power.
 _EXACT = 60
@@ -51,6 +51,8 @@ def median_interval(values: Sequence[float] | Floats, level: float = 0.95) -> Es
     1936, Annals of Mathematical Statistics 7): as many values lie below the median as heads fall in
     n throws of a coin. 6 values are the least for 95 %. Raises ValueError for none.
     """
+    from scipy.special import bdtr
+
     n = len(values)
     if not n:
         raise ValueError("no values have no median")
@@ -128,7 +130,7 @@ def _normal_cut(mean: float, variance: float, tail: float) -> int:
 
     By the normal distribution, with half of a step between two values of the statistic.
     """
-    return max(0, math.floor(mean + float(ndtri(tail)) * math.sqrt(variance) + 0.5))
+    return max(0, math.floor(mean + normal(tail) * math.sqrt(variance) + 0.5))
 
 
 def _cut(counts: tuple[int, ...], tail: float) -> int:

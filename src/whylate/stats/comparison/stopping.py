@@ -10,7 +10,6 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from whylate.stats.arrays import Floats
@@ -29,6 +28,9 @@ def look_levels(looks: tuple[int, ...], alpha: float = 0.05) -> tuple[float, ...
     So c is such that the levels sum to alpha (Bonferroni), which holds whatever is tested. Raises
     ValueError where the looks are no rising positive numbers.
     """
+    # Slow to import.
+    from scipy.optimize import brentq
+
     if not looks or looks[0] < 1 or any(b <= a for a, b in pairwise(looks)):
         raise ValueError("looks must be positive numbers of pairs, each larger than the last")
     scale = np.sqrt(looks[-1] / np.array(looks, float))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from whylate.predict.score import Outcome, forecasts_beside, match_forecasts
+from whylate.predict.score import Outcome, match_forecasts
+from whylate.predict.store import forecasts_beside
 from whylate.recording.reader import open_recording
 from whylate.study.model import FinishedRun
 
