@@ -21,7 +21,8 @@ from whylate.recording.store.journal import read_journal
 from whylate.wire.messages import CpuStarted, Samples
 from whylate.wire.samples import decode_samples
 
-KILLS = 50
+#: Of each a third; more with the variable.
+KILLS = int(os.environ.get("WHYLATE_TEST_KILLS", "24"))
 SETTINGS = {
     "/proc/sys/vm/swappiness": "11",
     "/sys/kernel/mm/transparent_hugepage/defrag": "never",

@@ -58,7 +58,7 @@ def busy_host(directory: Path) -> Path:
 
 
 def test_a_run_repeats_to_the_nanosecond_though_its_reader_is_stopped(tmp_path: Path) -> None:
-    board = ("virt-arm64", "--smp", "1", "--for", "1s", "--load", "memory")
+    board = ("virt-arm64", "--smp", "1", "--for", "500ms", "--load", "memory")
     first = measure(tmp_path / "a", *board)
     again = start(tmp_path / "b", *board)
     time.sleep(1.5)
@@ -67,7 +67,7 @@ def test_a_run_repeats_to_the_nanosecond_though_its_reader_is_stopped(tmp_path: 
     os.kill(again.pid, signal.SIGCONT)
     second = result(again)
     assert first["state"] == second["state"] == "complete"
-    assert (first["expected"], first["dropped"]) == (1000, 0)
+    assert (first["expected"], first["dropped"]) == (500, 0)
     assert first["samples_sha256"] == second["samples_sha256"]
     assert diff(str(tmp_path / "a"), str(tmp_path / "b"))[0] == 0
 
@@ -96,7 +96,7 @@ def test_a_run_without_the_right_to_a_real_time_priority_says_so(tmp_path: Path)
 
 
 def test_another_start_phase_is_another_run_and_diff_says_where_they_part(tmp_path: Path) -> None:
-    done = start(tmp_path / "p", "virt-arm64", "--smp", "1", "--for", "1s", "--phases", "2")
+    done = start(tmp_path / "p", "virt-arm64", "--smp", "1", "--for", "300ms", "--phases", "2")
     runs = result(done)["runs"]
     assert [run["phase_ns"] for run in runs] == [0, 500_000]
     assert runs[0]["seed"] + 1 == runs[1]["seed"]
@@ -110,9 +110,9 @@ def test_another_start_phase_is_another_run_and_diff_says_where_they_part(tmp_pa
 
 def test_ten_kilohertz_over_the_output_port_lose_no_sample(tmp_path: Path) -> None:
     other = measure(
-        tmp_path / "a", "virt-arm64", "--smp", "1", "--for", "2s", "--interval", "100us"
+        tmp_path / "a", "virt-arm64", "--smp", "1", "--for", "500ms", "--interval", "100us"
     )
-    assert other["expected"] == other["seen"] + other["overrun"] == 20_000
+    assert other["expected"] == other["seen"] + other["overrun"] == 5_000
     assert other["dropped"] == 0
 
 
@@ -121,13 +121,13 @@ def test_ten_kilohertz_over_the_output_port_lose_no_sample(tmp_path: Path) -> No
 def test_both_cpus_of_a_board_get_their_turns_under_load(
     board: str, load: str, tmp_path: Path
 ) -> None:
-    words = (board, "--smp", "2", "--for", "200ms", "--load", load, "--no-recorder")
+    words = (board, "--smp", "2", "--for", "100ms", "--load", load, "--no-recorder")
     first, second = measure(tmp_path / "a", *words), measure(tmp_path / "b", *words)
     assert first["samples_sha256"] == second["samples_sha256"]
     for cpu in first["per_cpu"]:
-        assert cpu["expected"] == cpu["seen"] + cpu["overrun"] == 200
+        assert cpu["expected"] == cpu["seen"] + cpu["overrun"] == 100
         # A CPU that is starved wakes only when the other one sleeps.
-        assert cpu["seen"] > 160
+        assert cpu["seen"] > 80
 
 
 def test_a_load_that_cannot_work_there_is_refused_and_the_board_is_off(tmp_path: Path) -> None:
