@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whylate.boards.waiting import Waiting
 from whylate.cli.bisect.options import (
     confidence_option,
     junit_option,
@@ -16,7 +17,7 @@ from whylate.cli.bisect.options import (
     statistic_option,
 )
 from whylate.cli.bisect.resumable import resumable
-from whylate.cli.board_options import environment_option, opener_of
+from whylate.cli.board_options import environment_option, opener_of, wait_option
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.messages import print_message
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
@@ -57,6 +58,7 @@ _length = option_under(Heading.LENGTH)
          help="Build so many commits at a time while a board measures.  [default: 1; 0 where this "
          "machine measures itself]")  # fmt: skip
 @environment_option
+@wait_option
 @output_option
 @junit_option
 @json_option
@@ -66,6 +68,7 @@ def command(
     plan: Path,
     jobs: int | None,
     environment: Path | None,
+    wait_ns: int,
     output: Path | None,
     junit: Path | None,
     as_json: bool,
@@ -104,8 +107,14 @@ def command(
     directory = output or new_directory("bisections")
 
     file = read_plan_file(plan)
-    open_for = opener_of(file.boards, file.smp, environment)
     interrupt = Interrupt()
+
+    def notify(text: str) -> None:
+        # Boards are opened once it is there.
+        view.log(text)
+
+    waiting = Waiting(wait_ns / 1e9, interrupt.wanted, notify)
+    open_for = opener_of(file.boards, file.smp, environment, waiting)
     versions = CommitVersions(
         wanted, commits, directory, plan, open_for, interrupt.wanted, _jobs(plan, jobs)
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from whylate.boards.waiting import Waiting
 from whylate.cli.bisect.options import (
     confidence_option,
     exclude_option,
@@ -20,7 +21,7 @@ from whylate.cli.bisect.options import (
 )
 from whylate.cli.bisect.ordered_images import bisect_images_in_order
 from whylate.cli.bisect.resumable import resumable
-from whylate.cli.board_options import environment_option, opener_of
+from whylate.cli.board_options import environment_option, opener_of, wait_option
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.print_json import json_option
@@ -43,6 +44,7 @@ _what = option_under(Heading.WHAT)
 @confidence_option
 @runs_option
 @environment_option
+@wait_option
 @output_option
 @junit_option
 @json_option
@@ -59,6 +61,7 @@ def command(
     confidence: float,
     runs: int,
     environment: Path | None,
+    wait_ns: int,
     output: Path | None,
     junit: Path | None,
     as_json: bool,
@@ -79,14 +82,10 @@ def command(
     """
     directory = output or new_directory("bisections")
     if len(images) > 2:
-        given = [exclude, keep, pin, apply, keep_images]
-        names = ["--exclude", "--keep", "--pin", "--apply", "--keep-images"]
-        unused = [name for name, value in zip(names, given, strict=True) if value]
-        if unused:
-            raise click.UsageError(f"{unused[0]} is of two images")
+        _refuse_unused(exclude, keep, pin, apply, keep_images)
         bisect_images_in_order(
-            list(images), plan, directory, environment, statistic=statistic,
-            confidence=confidence, runs=runs, junit=junit, as_json=as_json,
+            list(images), plan, directory, environment, wait_s=wait_ns / 1e9,
+            statistic=statistic, confidence=confidence, runs=runs, junit=junit, as_json=as_json,
         )  # fmt: skip
     if len(images) < 2:
         raise click.UsageError("name two images and a plan, or more images, the oldest first")
@@ -111,8 +110,14 @@ def command(
 
     study = study_of(read_plan_file(plan), plan, [fast, slow])
     patterns = {"exclude": list(exclude), "keep": list(keep), "pin": list(pin)}
-    open_for = opener_of(study.boards, study.smp, environment)
     interrupt = Interrupt()
+
+    def notify(text: str) -> None:
+        # Boards are opened once it is there.
+        shown.log(text)
+
+    waiting = Waiting(wait_ns / 1e9, interrupt.wanted, notify)
+    open_for = opener_of(study.boards, study.smp, environment, waiting)
     try:
         with LiveView() as view:
             first, second = (read_side(name, view.log) for name in (fast, slow))
@@ -135,6 +140,14 @@ def command(
     except (SideError, HybridError) as error:
         raise RequestError(str(error)) from None
     show_result(provisioner.sets, made, result, directory, junit=junit, as_json=as_json)
+
+
+def _refuse_unused(*given: object) -> None:
+    """Raise UsageError for an option that three or more images do not have."""
+    names = ("--exclude", "--keep", "--pin", "--apply", "--keep-images")
+    for name, value in zip(names, given, strict=True):
+        if value:
+            raise click.UsageError(f"{name} is of two images")
 
 
 def _words(text: str | None) -> list[str]:

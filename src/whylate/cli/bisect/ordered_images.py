@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
+from whylate.boards.waiting import Waiting
 from whylate.cli.bisect.resumable import resumable
 from whylate.cli.board_options import opener_of
 from whylate.cli.interrupt import Interrupt
@@ -18,6 +19,7 @@ def bisect_images_in_order(
     directory: Path,
     environment: Path | None,
     *,
+    wait_s: float,
     statistic: str | None,
     confidence: float,
     runs: int,
@@ -34,8 +36,14 @@ def bisect_images_in_order(
     from whylate.study.plan_file import read_plan_file
 
     plan = ordered_images_plan(read_plan_file(path), path, images, statistic, confidence, runs)
-    open_for = opener_of(plan.study.boards, plan.study.smp, environment)
     interrupt = Interrupt()
+
+    def notify(text: str) -> None:
+        # Boards are opened once it is there.
+        view.log(text)
+
+    waiting = Waiting(wait_s, interrupt.wanted, notify)
+    open_for = opener_of(plan.study.boards, plan.study.smp, environment, waiting)
     versions = ImageVersions(plan, directory, open_for, interrupt.wanted)
     with (
         resumable(directory),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from whylate.boards.waiting import Waiting
 from whylate.cli.bisect.options import (
     exclude_option,
     junit_option,
@@ -17,7 +18,7 @@ from whylate.cli.bisect.options import (
     statistic_option,
 )
 from whylate.cli.bisect.resumable import resumable
-from whylate.cli.board_options import environment_option, opener_of
+from whylate.cli.board_options import environment_option, opener_of, wait_option
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.print_json import json_option
@@ -33,6 +34,7 @@ from whylate.cli.run_options import new_directory
 @runs_option
 @margin_option
 @environment_option
+@wait_option
 @output_option
 @junit_option
 @json_option
@@ -45,6 +47,7 @@ def command(
     runs: int,
     margin: float,
     environment: Path | None,
+    wait_ns: int,
     output: Path | None,
     junit: Path | None,
     as_json: bool,
@@ -71,8 +74,14 @@ def command(
     study = resolve_plan(without_excluded(read_plan_file(plan), exclude))
     wanted = bisect_plan(study, statistic, runs, margin, keep=keep, pin=pin)
     directory = output or new_directory("bisections")
-    open_for = opener_of(study.boards, study.smp, environment)
     interrupt = Interrupt()
+
+    def notify(text: str) -> None:
+        # Boards are opened once it is there.
+        view.log(text)
+
+    waiting = Waiting(wait_ns / 1e9, interrupt.wanted, notify)
+    open_for = opener_of(study.boards, study.smp, environment, waiting)
     provisioner = KnobProvisioner(wanted)
     with (
         resumable(directory),

@@ -9,6 +9,7 @@ import msgspec
 
 from whylate.boards.board import Board
 from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.waiting import Waiting
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.messages import print_message, refuse_imported
 from whylate.cli.print_json import print_document
@@ -36,6 +37,7 @@ def explain_experiment(
     threshold_ns: int | None,
     rounds: int | None,
     duration_ns: int | None,
+    wait_s: float,
     output: Path | None,
     as_json: bool,
 ) -> int:
@@ -69,10 +71,6 @@ def explain_experiment(
         duration_ns=duration_ns,
         target=_parse_cause(target),
     )
-
-    def open_for(name: str, words: tuple[str, ...]) -> Board:
-        return open_board(name, BoardOptions(asked.plan.smp, words))
-
     place = output or Path("experiments") / path_part(f"{directory.resolve().name}-{what}")
     interrupt = Interrupt()
     predicted = predict_experiment(recording, what, asked.targets)
@@ -80,6 +78,11 @@ def explain_experiment(
     with StudyJournal(place, asked.plan) as journal, StudyView(asked.plan) as view:
         if not journal.done:
             unkept = keep_or_warn(directory, predicted)
+        waiting = Waiting(wait_s, interrupt.wanted, view.log)
+
+        def open_for(name: str, words: tuple[str, ...]) -> Board:
+            return open_board(name, BoardOptions(asked.plan.smp, words, waiting=waiting))
+
         studied = run_study(journal, asked.plan, open_for, view, interrupt.wanted)
         done = journal.done
     result = judge_experiment(

@@ -43,6 +43,8 @@ _experiment = option_under(Heading.EXPERIMENT)
 @_experiment("--rounds", type=int, metavar="N", help="Runs of each variant.  [default: 10]")
 @_experiment("--for", "duration_ns", type=DURATION, metavar="TIME",
              help="How long a run is.  [default: as recorded]")  # fmt: skip
+@_experiment("--wait", "wait_ns", type=DURATION, metavar="TIME",
+             help="Wait this long for a board that somebody else has.")  # fmt: skip
 @_experiment("-o", "--output", type=NewPath(), metavar="DIR",
              help="The experiment's directory; resume the experiment that is there.")  # fmt: skip
 @option_under(Heading.OUTPUT)("--perfetto", type=NewPath(),
@@ -62,6 +64,7 @@ def command(
     target: str | None,
     rounds: int | None,
     duration_ns: int | None,
+    wait_ns: int | None,
     output: Path | None,
     as_json: bool,
 ) -> None:
@@ -96,12 +99,13 @@ def command(
             threshold_ns=threshold_ns,
             rounds=rounds,
             duration_ns=duration_ns,
+            wait_s=(wait_ns or 0) / 1e9,
             output=output,
             as_json=as_json,
         )
         sys.exit(status)
-    if any(option is not None for option in (target, rounds, duration_ns, output)):
-        raise click.UsageError("--target, --rounds, --for and -o are for an --experiment")
+    if any(option is not None for option in (target, rounds, duration_ns, wait_ns, output)):
+        raise click.UsageError("--target, --rounds, --for, --wait and -o are for an --experiment")
     sys.exit(_explain_recording(directory, threshold_ns, worst, perfetto, as_json=as_json))
 
 
