@@ -18,6 +18,7 @@ import pytest
 import clock_that_does_not_scale as clock
 import half_speed_memory as half_speed
 import one_lock
+import package_builds
 import seventh_process as seventh
 import where_the_tick_goes as tick
 from story import HERE, Claim, Interval, judge, refused
@@ -301,6 +302,41 @@ def test_a_story_ends_with_claim_sight_and_verdict(tmp_path: Path) -> None:
     assert run("--json").stdout == kept
     (claim,) = json.loads(kept)["claims"]
     assert Claim(**claim).reproduced == "yes"
+
+
+def builds(pages: Mapping[str, int]) -> package_builds.Builds:
+    """Two rounds of one package. pages: huge pages of a build, by setting."""
+    made = package_builds.Builds()
+    for number in (1, 2):
+        for setting in package_builds.SETTINGS:
+            made.add(setting, "small", number, 10**9 + number, pages[setting])
+    return made
+
+
+def test_builds_without_more_huge_pages_give_no_figure() -> None:
+    assert builds({"never": 0, "always": 40}).not_treated() == ""
+    assert "1 huge pages with always, and 1" in builds({"never": 1, "always": 1}).not_treated()
+    changed = builds({"never": 0, "always": 40})
+    changed.changed.append("small in round 2: never became madvise")
+    assert "somebody else changed the setting" in changed.not_treated()
+
+
+def test_the_table_of_builds_has_the_first_setting_first() -> None:
+    rows = builds({"never": 0, "always": 40}).rows()
+    assert [row["kernel"] for row in rows] == ["thp-never"] * 2 + ["thp-always"] * 2
+    assert rows[1] == {
+        "package": "small", "kernel": "thp-never", "round": 2, "build_ns": 10**9 + 2,
+    }  # fmt: skip
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the setting is root's")
+def test_the_packages_that_build_faster(tmp_path: Path) -> None:
+    before = package_builds.chosen()
+    (claim,) = told("package_builds", "--quick", "--out", str(tmp_path))
+    assert package_builds.chosen() == before
+    # How much faster is this machine's affair: there is one figure over all packages.
+    assert "over 2 packages (few-functions × " in claim["seen"]
+    assert len((tmp_path / "builds.csv").read_text().splitlines()) == 1 + 2 * 2 * 6
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the setting and page frames are root's")
