@@ -1,14 +1,14 @@
 """Stages of a boot, by the words that boot loaders, the kernel and the system print.
 
 A pattern is text that is looked for within a line, in which * stands for any text. It is no regular
-expression, so that no pattern takes long, whatever a board prints. A stage whose words were not
+expression, so that no pattern takes long, whatever a board prints: the log is searched for its first
+words, and of each line that has them a bounded part for the rest. A stage whose words were not
 printed is not there: nothing is concluded from the others.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 MOST_LINE = 1024
 #: Bytes of a boot that are searched.
 MOST_BOOT = 4 << 20
+#: Lines with the first words of a pattern that are looked at, for each pattern.
+MOST_LINES = 1 << 15
 #: The kernel's time at the beginning of a line.
 _STAMP = re.compile(rb"(?:<\d{1,2}>)?\[ {0,10}(\d{1,8}\.\d{6})\]")
 
@@ -56,39 +58,58 @@ def find_boot_stages(
     log: from power-on. booted: bytes of it when the board was up; None: all of it. Of a line the
     first MOST_LINE bytes are searched, of a log MOST_BOOT.
     """
-    parts = {
-        name: [tuple(part.encode() for part in pattern.split("*") if part) for pattern in patterns]
-        for name, patterns in stages.items()
-    }
-    first: dict[str, StageSeen] = {}
-    counts: Counter[tuple[str, int]] = Counter()
-    start = 0
-    for line in log[:MOST_BOOT].split(b"\n"):
-        searched = line[:MOST_LINE]
-        for name, patterns in parts.items():
-            for number, pattern in enumerate(patterns):
-                end = _end(searched, pattern)
-                if end is None:
-                    continue
-                counts[name, number] += booted is None or start < booted
-                known = first.get(name)
-                if known is None or start + end < known.end:
-                    stamp = _STAMP.match(searched.lstrip())
-                    kernel_s = float(stamp[1]) if stamp is not None else None
-                    first[name] = StageSeen(name, start + end, kernel_s)
-        start += len(line) + 1
-    seen = [
-        replace(stage, times=max(1, *(counts[name, number] for number in range(len(parts[name])))))
-        for name, stage in first.items()
-    ]
+    searched = log[:MOST_BOOT]
+    seen = []
+    for name, patterns in stages.items():
+        found = [
+            stage
+            for pattern in patterns
+            if (stage := _find(name, searched, pattern, booted)) is not None
+        ]
+        if found:
+            first = min(found, key=lambda stage: stage.end)
+            seen.append(replace(first, times=max(stage.times for stage in found)))
     return sorted(seen, key=lambda stage: stage.end)
 
 
-def _end(line: bytes, parts: Sequence[bytes]) -> int | None:
-    """Return where the words of a pattern end in a line; None: they are not in it."""
-    at = 0
+def _find(name: str, log: bytes, pattern: str, booted: int | None) -> StageSeen | None:
+    """Return where a pattern was first seen, and how often until the board was up."""
+    parts = [part.encode() for part in pattern.split("*") if part]
+    first: StageSeen | None = None
+    times = at = 0
+    for _ in range(MOST_LINES):
+        at = log.find(parts[0], at)
+        if at < 0:
+            break
+        nearest = max(0, at - MOST_LINE)
+        start = log.rfind(b"\n", nearest, at) + 1
+        # Without an end of a line so near, the words are further within theirs than is searched.
+        if start or not nearest:
+            stop = _end_of_line(log, at, start + MOST_LINE)
+            end = _end(log, parts, at, stop)
+            is_late = booted is not None and start >= booted
+            if end is not None:
+                times += not is_late
+                if first is None:
+                    stamp = _STAMP.match(log[start:stop].lstrip())
+                    first = StageSeen(name, end, float(stamp[1]) if stamp is not None else None)
+            if first is not None and is_late:
+                break
+        at = log.find(b"\n", at) + 1
+        if not at:
+            break
+    return first if first is None else replace(first, times=max(1, times))
+
+
+def _end_of_line(log: bytes, at: int, most: int) -> int:
+    end = log.find(b"\n", at, most)
+    return end if end >= 0 else min(most, len(log))
+
+
+def _end(log: bytes, parts: Sequence[bytes], at: int, stop: int) -> int | None:
+    """Return where the words of a pattern end before `stop`; None: they are not all there."""
     for part in parts:
-        position = line.find(part, at)
+        position = log.find(part, at, stop)
         if position < 0:
             return None
         at = position + len(part)
