@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,6 +59,21 @@ def open_board(name: str, options: BoardOptions | None = None) -> Board:
         f"unknown board {name[:80]!r}: expected one of local, ssh://[user@]host, "
         f"{', '.join(names())}, and with --env, LG_ENV or LG_COORDINATOR those of labgrid"
     )
+
+
+def declared_options(name: str, options: BoardOptions) -> Mapping[str, object]:
+    """Return what labgrid's environment file declares of a board for whylate; raises BoardError.
+
+    Nothing is touched. Empty for boards that are in no such file.
+    """
+    if name == "local" or name.startswith("ssh://") or name in names():
+        return {}
+    if options.environment is None and not os.environ.get("LG_ENV"):
+        return {}
+    from whylate.boards.labgrid.environment import declared_of, environment_file
+
+    path = environment_file(options.environment)
+    return {} if path is None else declared_of(path, name)
 
 
 def all_boards(options: BoardOptions | None = None) -> list[str]:

@@ -15,7 +15,6 @@ from pathlib import Path
 from whylate.boards.board import Board, BoardError, Console, Notify, Power, StartedProbe
 from whylate.boards.notes import forget_run
 from whylate.probe.client import ProbeError, ProbeRefusedError
-from whylate.recording.console.boot_stages import DEFAULTS
 from whylate.recording.console.crashes import Crash, find_crashes
 from whylate.recording.manifest import Manifest
 from whylate.run.measure import measure
@@ -42,6 +41,7 @@ from whylate.soak.model import (
     Outcome,
     SoakPlan,
 )
+from whylate.soak.own_stages import stages_of
 from whylate.soak.run_result import RunResult, read_result
 
 #: The time beyond its plan after which a run loses power. It covers copying the probe over a slow
@@ -411,7 +411,7 @@ class CycleRunner:
             self._tail.read()[:printed],
             self._tail.stamps,
             self._switched_on,
-            DEFAULTS,
+            stages_of(self._plan),
             self._booted_bytes,
         )
 

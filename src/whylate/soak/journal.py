@@ -9,7 +9,7 @@ cycles/000001  console.log from power-on to power-off, and the recording of the 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from whylate.run.errors import RequestError
 from whylate.run.workloads.wakeup import plan_wakeups
 from whylate.soak.causes import crash_causes, worst
 from whylate.soak.model import SCHEMA_VERSION, Begun, Cause, Cycle, SoakPlan
+from whylate.soak.own_stages import stages_of
 
 PLAN = "soak.json"
 BEGUN = "begun.json"
@@ -132,6 +133,14 @@ class SoakJournal(LineDirectory[SoakPlan, Cycle]):
 
 def must_be_same(directory: Path, held: SoakPlan, plan: SoakPlan) -> None:
     """Raise RequestError where the soak in a directory is of another plan."""
+    stages = stages_of(held), stages_of(plan)
+    if (stage := _other_stage(*stages)) is not None:
+        former_words, our_words = (_format(of_plan.get(stage)) for of_plan in stages)
+        raise RequestError(
+            f"{directory} is a soak with other boot stages ({stage}: {former_words}, not "
+            f"{our_words}): give the same command again to resume it, or choose another name "
+            "with -o"
+        )
     former, ours = _settings(held), _settings(plan)
     for name in {**former, **ours}:
         if former.get(name) != ours.get(name):
@@ -140,6 +149,16 @@ def must_be_same(directory: Path, held: SoakPlan, plan: SoakPlan) -> None:
                 f"{_format(former.get(name))}, not {_format(ours.get(name))}: give the same "
                 "command again to resume it, or choose another name with -o"
             )
+
+
+def _other_stage(
+    held: Mapping[str, Sequence[str]], ours: Mapping[str, Sequence[str]]
+) -> str | None:
+    """Return the first stage that is not looked for by the same patterns."""
+    return next(
+        (name for name in {**held, **ours} if list(held.get(name, ())) != list(ours.get(name, ()))),
+        None,
+    )
 
 
 def cycle_directory(directory: Path, number: int) -> Path:
@@ -165,7 +184,8 @@ def _settings(plan: SoakPlan) -> Mapping[str, object]:
     run = asdict(plan.run)
     workload = run.pop("workload")
     soak = asdict(plan)
-    del soak["run"]
+    # The patterns of stages are compared one by one.
+    del soak["run"], soak["boot_stages"]
     return {"workload": workload.kind, **soak, **run, **asdict(workload)}
 
 

@@ -57,6 +57,9 @@ class SoakPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     #: The tarball of the root that a virtual board boots; None: its own.
     root: str | None = None
     keep: Keep = "all"
+    #: The stages of a boot that are looked for on its console, and their patterns; None: those that
+    #: are known (whylate.recording.console.boot_stages).
+    boot_stages: dict[str, list[str]] | None = None
     #: From the order to switch on until it takes commands.
     boot_timeout_s: float = 180.0
     #: How long a run may take before the power is cut; None: whylate.soak.cycle.run_limit_s().

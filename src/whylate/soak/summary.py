@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 import msgspec
 import numpy as np
 
-from whylate.recording.console.boot_stages import DEFAULTS
 from whylate.soak.boot_stages import steps
 from whylate.soak.model import FAILURE_KINDS, BootStage, Cause, Cycle, FailureKind, SoakPlan
+from whylate.soak.own_stages import stages_of
 from whylate.stats.limits import binomial_limits, poisson_high, poisson_low
 
 CONFIDENCE = 0.95
@@ -200,7 +200,7 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
         failures=rate(len(failed), len(judged), hours),
         kinds=_kinds(failed, len(judged), hours),
         boot=times([cycle.boot_s for cycle in judged if cycle.boot_s is not None]),
-        boot_stages=_boot_stages(judged),
+        boot_stages=_boot_stages(judged, stages_of(plan)),
         measuring=times([cycle.measuring_s for cycle in judged if cycle.measuring_s is not None]),
         run=times([cycle.run_s for cycle in good if cycle.run_s is not None]),
         figures=_figures(good),
@@ -214,14 +214,14 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
     )
 
 
-def _boot_stages(judged: Sequence[Cycle]) -> BootStages | None:
+def _boot_stages(judged: Sequence[Cycle], looked_for: Iterable[str]) -> BootStages | None:
     """Return the stages of the boots that came up."""
     watched = [
         cycle for cycle in judged if cycle.boot_stages is not None and cycle.boot_s is not None
     ]
     if not watched:
         return None
-    seen: dict[str, list[tuple[Cycle, BootStage]]] = {name: [] for name in DEFAULTS}
+    seen: dict[str, list[tuple[Cycle, BootStage]]] = {name: [] for name in looked_for}
     took: dict[tuple[str, str], list[tuple[float, int]]] = {}
     for cycle in watched:
         for stage in cycle.boot_stages or []:

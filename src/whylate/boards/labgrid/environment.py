@@ -71,6 +71,14 @@ def list_targets(environment: Path | None = None) -> list[Listed]:
     ]
 
 
+def declared_of(path: Path, target: str) -> Mapping[str, object]:
+    """Return what a file declares of a target for whylate, without touching it; raises BoardError.
+
+    Empty where it has no such target.
+    """
+    return _declared(_configuration(path).get_targets().get(target))
+
+
 def state_name(path: Path, target: str) -> str:
     """Return the name of a target's state directory: two files may each have a `main`."""
     where = hashlib.sha256(f"{path.resolve()}\0{target}".encode()).hexdigest()[:8]

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from whylate.boards.open import BoardOptions
+from whylate.boards.open import BoardOptions, declared_options
 from whylate.cli.board.soak_run import carry_out, compare, finish, sides_of
 from whylate.cli.board.soak_workload import WORKLOADS, SoakCommand, workload_run
 from whylate.cli.board_options import board_options
@@ -22,6 +22,7 @@ from whylate.run.resolve import check
 from whylate.run.workloads.wakeup import plan_wakeups
 from whylate.soak.carry_out import Goal
 from whylate.soak.model import CRASHES, FAILURE_KINDS, FailureKind, Keep, SoakPlan
+from whylate.soak.own_stages import declared_stages, read_stages
 
 _what = option_under(Heading.WHAT)
 _length = option_under(Heading.LENGTH)
@@ -53,6 +54,10 @@ _output = option_under(Heading.OUTPUT)
               f"[default: {','.join(CRASHES)}]")  # fmt: skip
 @_length("--until-crash", is_flag=True,
               help="End at the first crash or hang, and leave the board as it is.")  # fmt: skip
+@_what("--boot-stages", "stages", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+              metavar="FILE",
+              help="More stages of the boot to look for on the console, in TOML: NAME = 'text', in "
+              "which * is any text.  [default: as the bench declares]")  # fmt: skip
 @_output("--keep", type=click.Choice(["all", "failures"]), default="all", show_default=True,
               help="Recordings to keep; console logs are always kept.")  # fmt: skip
 @_where("--boot-timeout", "boot_ns", type=DURATION, default="3min", show_default=True,
@@ -91,6 +96,7 @@ def soak(
     compared: tuple[str, str] | None,
     counted: tuple[FailureKind, ...] | None,
     until_crash: bool,
+    stages: Path | None,
     output: Path | None,
     show: Path | None,
     as_json: bool,
@@ -121,8 +127,8 @@ def soak(
     3 it is not decided.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
     if show is not None:
-        if board is not None or output is not None:
-            raise click.UsageError("--show DIR only shows: not with a board or -o")
+        if board is not None or output is not None or stages is not None:
+            raise click.UsageError("--show DIR only shows: not with a board, -o or --boot-stages")
         finish(show, None, None, as_json=as_json)
     if board is None and compared is None:
         raise click.UsageError("name a board, or use --show DIR")
@@ -138,6 +144,7 @@ def soak(
         else RunPlan(workload=plan_wakeups(run_for_ns, interval_ns), loads=list(loads))
     )
     check(run)
+    from_file = read_stages(stages) if stages is not None else None
     goal = Goal(cycles, for_ns / 1e9 if for_ns is not None else None, give_up, until_crash)
 
     def plan_for(name: str, run: RunPlan, options: BoardOptions) -> SoakPlan:
@@ -154,6 +161,7 @@ def soak(
             boot_timeout_s=boot_ns / 1e9,
             run_timeout_s=run_timeout_ns / 1e9 if run_timeout_ns is not None else None,
             off_s=off_s,
+            boot_stages=from_file or declared_stages(name, declared_options(name, options)),
         )
 
     if compared is not None:

@@ -1,9 +1,9 @@
 """Stages of a boot, by the words that boot loaders, the kernel and the system print.
 
 A pattern is text that is looked for within a line, in which * stands for any text. It is no regular
-expression, so that no pattern takes long, whatever a board prints: the log is searched for its first
-words, and of each line that has them a bounded part for the rest. A stage whose words were not
-printed is not there: nothing is concluded from the others.
+expression, so that no pattern takes long, whatever a board prints: the log is searched for its
+first words, and of each line that has them a bounded part for the rest. A stage whose words were
+not printed is not there: nothing is concluded from the others.
 """
 
 from __future__ import annotations
