@@ -92,6 +92,8 @@ class StatisticRow(msgspec.Struct, frozen=True):
     linear: bool = False
     unit: str = "ns"
     higher_is_better: bool = False
+    #: Of this row, where rows are judged one by one, all of them at the level of the comparison.
+    verdict: Verdict | None = None
 
 
 class EnvironmentRow(msgspec.Struct, frozen=True):

@@ -220,6 +220,18 @@ def read_comparison(directory: Path) -> ComparisonSummary:
     )
 
 
+def paired_cycles(directory: Path) -> list[tuple[Cycle, Cycle]]:
+    """Return the pairs of a comparison: cycles that tried the workload; raises RecordingError."""
+    counted = _read_plan(directory).counted
+    sides = [_tried(_cycles(directory / folder), counted) for folder in FOLDERS]
+    return list(zip(*sides, strict=False))
+
+
+def side_names(directory: Path) -> tuple[str, str]:
+    """Return the names of a comparison's sides; raises RecordingError."""
+    return _read_plan(directory).sides
+
+
 def is_comparison(directory: Path) -> bool:
     """Return whether a directory has a comparison."""
     return (directory / COMPARISON).exists()

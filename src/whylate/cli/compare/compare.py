@@ -11,7 +11,15 @@ import click
 import msgspec
 
 from whylate.cli.compare.fail_on import exit_status, fail_on_option
-from whylate.cli.compare.sides import HITS, MARGIN, WHERE, Compared, Numbers, compare_sides
+from whylate.cli.compare.sides import (
+    HITS,
+    MARGIN,
+    WHERE,
+    Compared,
+    Numbers,
+    compare_sides,
+    compare_stages,
+)
 from whylate.cli.messages import writing
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import NewPath
@@ -45,6 +53,9 @@ _output = option_under(Heading.OUTPUT)
            "have this line of the facts ('facts:l2_errata contains 588369'): else no verdict. "
            "'NAME in B': B must, and A should not; 'NAME only in B': A must not. May be repeated.",
            )  # fmt: skip
+@_compared("--boot-stages", is_flag=True,
+           help="A and B are soaks (whylate board soak), or one of --compare: compare the time of "
+           "each step of their boots.")  # fmt: skip
 @_compared("--studied", multiple=True, type=click.Choice(_STUDIED),
            help="This differs on purpose: no warning. May be repeated.")  # fmt: skip
 @_verdict("--same", "margins", type=MARGIN, multiple=True,
@@ -74,6 +85,7 @@ def command(
     runs: tuple[str, ...],
     margins: tuple[tuple[str, float], ...],
     accept: bool,
+    boot_stages: bool,
     hits: tuple[HitDemand, ...],
     studied: tuple[str, ...],
     column: str | None,
@@ -123,7 +135,10 @@ def command(
     )
     numbers = Numbers(column, by, where, pair, run, independent)
     try:
-        compared = compare_sides(runs, question, numbers, baseline)
+        if boot_stages:
+            compared = compare_stages(runs, question, numbers, baseline)
+        else:
+            compared = compare_sides(runs, question, numbers, baseline)
     except UnequalError as error:
         raise click.UsageError(str(error)) from None
     comparisons = list(compared.comparisons)

@@ -147,6 +147,22 @@ def compare_sides(
     return _mark_interim_looks(compared, paths, question)
 
 
+def compare_stages(
+    words: Sequence[str], question: Question, numbers: Numbers, baseline: str | None
+) -> Compared:
+    """Compare two soaks by boot stage; raises click.UsageError, RecordingError and UnequalError."""
+    from whylate.soak.stage_comparison import compare_boot_stages
+
+    of_numbers = numbers != Numbers(None, None, (), None, None, False) or question.unit
+    if of_numbers or question.higher_is_better or baseline is not None or question.hits:
+        raise click.UsageError(
+            "--boot-stages compares soaks: only --accept, --same and the output are stated with it"
+        )
+    if question.studied or _COLON in words:
+        raise click.UsageError("--boot-stages A B: one soak a side, without --studied")
+    return Compared([compare_boot_stages([Path(word) for word in words], question)])
+
+
 def _unitless(sources: Sequence[Source]) -> bool:
     """Whether all latencies are of histograms that are tables, which may lack their unit."""
     from whylate.recording.imported.tools import histogram_table

@@ -116,9 +116,12 @@ def _table(comparison: Comparison) -> Table:
     table.add_column("")
     for heading in ("A", "B", "B − A" if linear else "B / A", "95 % interval", "p"):
         table.add_column(heading, justify="right", no_wrap=True)
+    if any(row.verdict is not None for row in comparison.statistics):
+        table.add_column("", no_wrap=True)
     for row in comparison.statistics:
+        verdict = [Text(row.verdict, STYLES[row.verdict])] if row.verdict is not None else []
         if row.ratio is None:
-            table.add_row(Text(plain(row.name, 80)), *["–"] * 5)
+            table.add_row(Text(plain(row.name, 80)), *["–"] * 5, *verdict)
             continue
         table.add_row(
             Text(plain(row.name, 80)),
@@ -128,6 +131,7 @@ def _table(comparison: Comparison) -> Table:
             "–" if row.low is None or row.high is None else
             f"{_change(row, row.low)} … {_change(row, row.high)}",
             "–" if row.p is None else p_text(row.p),
+            *verdict,
         )  # fmt: skip
     return table
 
