@@ -141,11 +141,30 @@ def test_a_cycle_has_the_stages_of_its_boot_and_the_table_says_which_were_not_se
 ) -> None:
     done = command("--cycles", "2")
     assert "power → kernel" in done.output
-    assert "rom, spl, u-boot, grub, handover, init, systemd, login" in " ".join(done.output.split())
+    assert "rom, spl, u-boot, grub, handover, clock-source, init, systemd, login" in " ".join(
+        done.output.split()
+    )
     for cycle in read_soak(tmp_path / "s")[1]:
         [stage] = cycle.boot_stages or []
         assert (stage.name, stage.kernel_s, stage.times) == ("kernel", 0.0, 1)
         assert 0 <= stage.at_s <= (cycle.boot_s or 0) + 0.01
+
+
+def test_a_soak_looks_for_the_stages_of_a_file(
+    command: Callable[..., Result], board: PaperBoard, tmp_path: Path
+) -> None:
+    board.power.first_words = BOOT + b"app: 3 of 3 ready\n"
+    file = tmp_path / "stages.toml"
+    file.write_text('app = "app: * ready"\n')
+    assert command("--cycles", "1", "--boot-stages", str(file)).exit_code == 0
+    [cycle] = read_soak(tmp_path / "s")[1]
+    assert [stage.name for stage in cycle.boot_stages or []] == ["kernel", "app"]
+    file.write_text('app = "never"\n')
+    shown = CliRunner().invoke(board_group, ["soak", "--show", str(tmp_path / "s")])
+    assert "kernel → app" in shown.output
+    other = command("--cycles", "2", "--boot-stages", str(file))
+    assert "other boot stages (app: app: * ready, not never)" in str(other.exception)
+    assert len(read_soak(tmp_path / "s")[1]) == 1
 
 
 def test_a_recording_that_is_removed_is_not_remembered(

@@ -36,8 +36,8 @@ from whylate.stats.comparison.run_statistics import Statistic, exact_value
 
 #: The statistic of a boot as a whole.
 WHOLE = "whole boot"
-#: Boots of a side; more are refused.
-MOST_BOOTS = 5000
+#: Boots of a side; more are refused: so many take a GiB and half a minute.
+MOST_BOOTS = 2000
 #: What either clock tells apart, in s: the host looks at the console so often.
 _HOST_S = 0.01
 _KERNEL_S = 1e-6

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from whylate.soak.boot_stages import steps
+from whylate.soak.clock_window import ClockWindows, clock_windows
 from whylate.soak.model import FAILURE_KINDS, BootStage, Cause, Cycle, FailureKind, SoakPlan
 from whylate.soak.own_stages import stages_of
 from whylate.stats.limits import binomial_limits, poisson_high, poisson_low
@@ -170,6 +171,8 @@ class SoakSummary(msgspec.Struct, frozen=True, kw_only=True):
     boot: Times | None
     #: None where no console was watched.
     boot_stages: BootStages | None
+    #: Lockups by how long a boot had no clock source; None where no console shows that.
+    clock_windows: ClockWindows | None
     measuring: Times | None
     #: How long the runs took that did not fail, and their figures.
     run: Times | None
@@ -201,6 +204,7 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
         kinds=_kinds(failed, len(judged), hours),
         boot=times([cycle.boot_s for cycle in judged if cycle.boot_s is not None]),
         boot_stages=_boot_stages(judged, stages_of(plan)),
+        clock_windows=clock_windows(judged),
         measuring=times([cycle.measuring_s for cycle in judged if cycle.measuring_s is not None]),
         run=times([cycle.run_s for cycle in good if cycle.run_s is not None]),
         figures=_figures(good),

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from whylate.quantities import format_ns, format_short_ns
 from whylate.report.plain_console import plain_console
+from whylate.soak.clock_window import ClockWindows
 from whylate.soak.comparison import ComparisonSummary
 from whylate.soak.summary import (
     FLAT_BYTES,
@@ -49,6 +50,7 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
             table.add_row(Text(f"    {plain(cause.what, 60)}"), _cause(failed, cause))
     table.add_row("booted in", _times(summary.boot))
     _add_stages(table, summary.boot_stages)
+    _add_windows(table, summary.clock_windows)
     table.add_row("measuring after", _times(summary.measuring))
     if summary.run is not None:
         table.add_row("ran for", _times(summary.run))
@@ -230,6 +232,27 @@ def _add_stages(table: Table, boots: BootStages | None) -> None:
             table.add_row(
                 "  seen again", Text(plain(f"{stage.name} in {boots_text}", 200), "yellow")
             )
+
+
+def _add_windows(table: Table, windows: ClockWindows | None) -> None:
+    """Add lockups by how long a boot had no clock source, where there were any."""
+    if windows is None or not windows.lockups + windows.unseen_lockups:
+        return
+    text = f"in {windows.lockups} of {windows.boots} boots; by the time without a clock source"
+    if windows.groups:
+        text += " (95 %, all rows together)"
+    table.add_row("lockups, hangs", f"{text}:")
+    for group in windows.groups:
+        low, high = percent(group.low, ROUND_FLOOR), percent(group.high, ROUND_CEILING)
+        table.add_row(
+            f"  {group.least_s:.3f} to {group.most_s:.3f} s",
+            Text(
+                f"{group.lockups} of {group.boots}: rate {low} to {high}",
+                "red" if group.lockups else "",
+            ),
+        )
+    if windows.unseen:
+        table.add_row("  not known", f"{windows.unseen_lockups} of {windows.unseen}")
 
 
 def _add_logs(table: Table, summary: SoakSummary) -> None:

@@ -21,6 +21,9 @@ MOST_LINES = 1 << 15
 #: The kernel's time at the beginning of a line.
 _STAMP = re.compile(rb"(?:<\d{1,2}>)?\[ {0,10}(\d{1,8}\.\d{6})\]")
 
+#: From here on the kernel's time is of a clock source; it counted ticks before.
+CLOCK_SOURCE = "clock-source"
+
 #: The stages that are known, in their order.
 DEFAULTS: Mapping[str, tuple[str, ...]] = {
     "rom": ("NOTICE:*BL1", "SeaBIOS (version", "coreboot-", "OpenSBI v", "UEFI firmware"),
@@ -29,6 +32,7 @@ DEFAULTS: Mapping[str, tuple[str, ...]] = {
     "grub": ("GNU GRUB", "Welcome to GRUB"),
     "handover": ("Starting kernel ...", "EFI stub: ", "Loading Linux "),
     "kernel": ("Booting Linux on ", "Linux version "),
+    CLOCK_SOURCE: ("Switched to clocksource ", "Switching to clocksource "),
     "init": ("Run /* as init process",),
     "systemd": ("systemd[1]: systemd *running in system mode", "Welcome to *Linux*!"),
     "login": (" login: ",),

@@ -111,12 +111,14 @@ def arm_text(arm: ArmFigures) -> str:
 
 
 def _table(comparison: Comparison) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    judged = any(row.verdict is not None for row in comparison.statistics)
+    # A verdict in each row leaves less room.
+    table = Table(box=None, padding=(0, 1 if judged else 2, 0, 0), pad_edge=False)
     linear = any(row.linear for row in comparison.statistics)
     table.add_column("")
     for heading in ("A", "B", "B − A" if linear else "B / A", "95 % interval", "p"):
         table.add_column(heading, justify="right", no_wrap=True)
-    if any(row.verdict is not None for row in comparison.statistics):
+    if judged:
         table.add_column("", no_wrap=True)
     for row in comparison.statistics:
         verdict = [Text(row.verdict, STYLES[row.verdict])] if row.verdict is not None else []
