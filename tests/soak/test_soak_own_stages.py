@@ -9,7 +9,7 @@ import pytest
 
 from soak_plans import wakeup_soak
 from whylate.boards.open import BoardOptions, declared_options
-from whylate.recording.console.boot_stages import DEFAULTS, find_boot_stages
+from whylate.recording.console.boot_stages import DEFAULTS, MOST_LINE, MOST_LINES, find_boot_stages
 from whylate.run.errors import RequestError
 from whylate.soak.journal import SoakJournal
 from whylate.soak.own_stages import (
@@ -109,6 +109,14 @@ def test_a_soak_is_resumed_with_the_same_stages_alone(tmp_path: Path) -> None:
     for others in (None, with_defaults({"app": "another"}, "")):
         with pytest.raises(RequestError, match=r"other boot stages \(app: app: ready, not "):
             SoakJournal(tmp_path / "s", wakeup_soak(boot_stages=others))
+
+
+def test_of_a_line_and_of_a_log_a_part_is_searched() -> None:
+    assert not find_boot_stages(b"\n" + b"a" * MOST_LINE + b"ready\n", {"app": ["ready"]})
+    assert not find_boot_stages(b"\nready" + b"a" * MOST_LINE + b"up\n", {"app": ["ready*up"]})
+    many = b"ready\n" * (MOST_LINES + 10)
+    [seen] = find_boot_stages(many, {"app": ["ready"]})
+    assert seen.times == MOST_LINES
 
 
 @pytest.mark.parametrize(

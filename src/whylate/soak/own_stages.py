@@ -77,8 +77,8 @@ def with_defaults(table: object, where: str) -> Stages:
 def _name(name: object, where: str) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name in (POWER, UP):
         raise RequestError(
-            f"{where}: {plain(str(name), 60)!r} is no name of a boot stage: take up to 40 letters, "
-            f"digits, blanks and . _ + -, and not {POWER} or {UP}"
+            f"{where}: {plain(str(name), 60)!r} is no name of a boot stage: take up to 40 of A-Z "
+            f"a-z 0-9, blank and . _ + -, and not {POWER} or {UP}"
         )
     return name
 

@@ -206,7 +206,7 @@ class _Steps:
         #: In how many boots a step was shorter than its clock tells.
         self._short: dict[str, int] = {}
 
-    def of(self, boot: _Boot) -> dict[str, float]:
+    def times(self, boot: _Boot) -> dict[str, float]:
         """Return the time of each step, in s, and of the whole boot."""
         took = {}
         for step in pairwise((POWER, *self._stages)):
@@ -252,7 +252,10 @@ def _arm(side: _Soak, steps: _Steps, statistics: tuple[Statistic, ...], *, in_pa
         runs.append(
             Run(
                 name,
-                {step: exact_value(math.log(took * 1e9)) for step, took in steps.of(boot).items()},
+                {
+                    step: exact_value(math.log(took * 1e9))
+                    for step, took in steps.times(boot).items()
+                },
                 1,
                 boot=name,
                 made=boot.cycle.started,

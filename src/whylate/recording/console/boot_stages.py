@@ -65,14 +65,14 @@ def find_boot_stages(
     searched = log[:MOST_BOOT]
     seen = []
     for name, patterns in stages.items():
-        found = [
+        matches = [
             stage
             for pattern in patterns
             if (stage := _find(name, searched, pattern, booted)) is not None
         ]
-        if found:
-            first = min(found, key=lambda stage: stage.end)
-            seen.append(replace(first, times=max(stage.times for stage in found)))
+        if matches:
+            first = min(matches, key=lambda stage: stage.end)
+            seen.append(replace(first, times=max(stage.times for stage in matches)))
     return sorted(seen, key=lambda stage: stage.end)
 
 
