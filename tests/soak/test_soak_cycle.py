@@ -167,6 +167,25 @@ def test_a_soak_looks_for_the_stages_of_a_file(
     assert len(read_soak(tmp_path / "s")[1]) == 1
 
 
+def test_a_soak_looks_for_the_stages_that_the_bench_declares_unless_there_is_a_file(
+    command: Callable[..., Result],
+    board: PaperBoard,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LG_ENV", str(tmp_path / "bench.yaml"))
+    (tmp_path / "bench.yaml").write_text(
+        "targets: {board7: {options: {whylate: {boot-stages: {app: 'app: up'}}}}}\n"
+    )
+    board.power.first_words = BOOT + b"app: up\nother: up\n"
+    assert command("--cycles", "1").exit_code == 0
+    [cycle] = read_soak(tmp_path / "s")[1]
+    assert [stage.name for stage in cycle.boot_stages or []] == ["kernel", "app"]
+    (tmp_path / "stages.toml").write_text('other = "other: up"\n')
+    refused = command("--cycles", "2", "--boot-stages", str(tmp_path / "stages.toml"))
+    assert "other boot stages (app: app: up, not none)" in str(refused.exception)
+
+
 def test_a_recording_that_is_removed_is_not_remembered(
     command: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
