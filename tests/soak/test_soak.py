@@ -98,7 +98,11 @@ def test_two_cycles_of_a_board_that_was_on(tmp_path: Path) -> None:
         assert item.latency.expected >= 2000  # two CPUs, 1 s, 1 kHz
         assert item.latency.expected == item.latency.seen + item.latency.overrun
         # An ordinary kernel's console, without a boot loader.
-        assert [stage.name for stage in item.boot_stages or []] == ["kernel", "init"]
+        assert [stage.name for stage in item.boot_stages or []] == [
+            "kernel",
+            "clock-source",
+            "init",
+        ]
         assert item.console is not None
         # The end of the console is looked for after a good run alone.
         assert item.console.whole is (True if item.outcome == "ok" else None)
