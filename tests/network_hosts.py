@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
 
 #: A namespace's name begins with it: what a killed test leaves is found by it.
 PREFIX = "whylate"
 #: TEST-NET-2 of RFC 5737, of which each cable has four addresses.
 _NET = "198.51.100"
 _MOST_CABLES = 64
+_CLONE_NEWNET = 0x40000000
+
+T = TypeVar("T")
 
 
 def why_no_network() -> str:
@@ -41,6 +48,22 @@ class Host:
     def enter(self) -> tuple[str, ...]:
         """The words before a command that runs there."""
         return ("nsenter", f"--net=/run/netns/{self.namespace}")
+
+    def inside(self, make: Callable[[], T]) -> T:
+        """Return what a call makes there: the sockets that it opens are this host's."""
+        made: list[T] = []
+
+        def work() -> None:
+            with Path(f"/run/netns/{self.namespace}").open() as namespace:
+                status = ctypes.CDLL(None).setns(namespace.fileno(), _CLONE_NEWNET)
+            assert status == 0
+            made.append(make())
+
+        # Only this thread goes there, and it ends there.
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return made[0]
 
     def kill(self) -> None:
         """End all that runs there, without a word: as when the host loses power."""

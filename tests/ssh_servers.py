@@ -91,10 +91,11 @@ class User:
         )
         program.chmod(0o755)
 
-    def know(self, server: Server) -> None:
+    def know(self, server: Server, address: str = "127.0.0.1") -> None:
         key = " ".join(server.host_key.with_suffix(".pub").read_text().split()[:2])
+        name = address if server.port == 22 else f"[{address}]:{server.port}"
         with self.known_hosts.open("a") as file:
-            file.write(f"[127.0.0.1]:{server.port} {key}\n")
+            file.write(f"{name} {key}\n")
 
 
 def make_key(path: Path) -> None:

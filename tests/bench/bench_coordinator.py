@@ -21,11 +21,22 @@ TOOLS = Path(sys.executable).parent
 
 @dataclass(frozen=True)
 class Exporting:
-    """A host of a network: its own address, and the coordinator's as it reaches that."""
+    """A host of a network: its own address, and the coordinator's as it reaches that.
+
+    isolated: its name, where it offers itself as the only way to what it exports.
+    """
 
     host: Host
     own: str
     coordinator: str
+    isolated: str = ""
+
+    @property
+    def enter(self) -> tuple[str, ...]:
+        if not self.isolated:
+            return self.host.enter
+        named = ("unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', self.isolated)
+        return (*self.host.enter, *named)
 
 
 class Coordinator:
@@ -53,8 +64,9 @@ class Coordinator:
         exports.write_text(f"{group}:\n" + "".join(f"  {resource}\n" for resource in resources))
         coordinator, own = (self.address, "127.0.0.1") if at is None else (at.coordinator, at.own)
         exporter = self._start(
-            at.host.enter if at is not None else (),
+            at.enter if at is not None else (),
             *("labgrid-exporter", "-c", coordinator, "-n", name, "--hostname", own),
+            *(("--isolated",) if at is not None and at.isolated else ()),
             str(exports),
         )
         self._exporters.append(exporter)

@@ -226,3 +226,21 @@ def test_a_place_that_cannot_be_given_back_keeps_no_other_one(tmp_path: Path, ba
         source.release()
     assert [lease.released for lease in leases] == [True, True]
     assert target_lock(path, "board7").owner() is None
+
+
+@pytest.mark.parametrize(
+    ("proxy", "address", "message"),
+    [
+        ("bench; id", "10.0.0.7", r"proxy 'bench; id' is not \[user@\]host\[:port\]: see LG_PROXY"),
+        ("-oProxyCommand=id", "10.0.0.7", r"is not \[user@\]host"),
+        ("bench", "10.0.0.7%eth1", r"board7 is at 10.0.0.7%eth1, an interface of its exporter's"),
+    ],
+)
+def test_what_labgrids_proxy_cannot_do_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: str, address: str, message: str
+) -> None:
+    monkeypatch.setenv("LG_PROXY", proxy)
+    service = f"NetworkService: {{address: '{address}', username: root}}"
+    path = environment(tmp_path, board7=target(resources=[service], drivers=[]))
+    with pytest.raises(BoardError, match=message):
+        labgrid_board("board7", path).hold(notify_nobody)

@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from bench_coordinator import Coordinator, Exporting
+from bench_desk import Desk
 from bench_requests import wait_until
 
 from network_hosts import Host, network, why_no_network
@@ -50,17 +50,9 @@ class Lab:
         words = ["--variant", "base", "--variant", "other:priority=20", "--runs", "6"]
         words += [word for board in boards for word in ("--board", board)]
         words += ["--for", "100ms", "--interval", "1ms", "--warm-up", "10ms", "--no-recorder"]
-        environment = {
-            **os.environ,
-            "LG_COORDINATOR": self.coordinator.address,
-            "PATH": f"{self.user.directory}/bin:{os.environ['PATH']}",
-            "WHYLATE_RUN": str(self.directory / "run"),
-        }
-        environment.pop("LG_ENV", None)
-        study = subprocess.Popen(
-            [*self.desk.enter, sys.executable, "-m", "whylate", "study", "run", *words,
-             "-o", str(self.directory / "study")],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        study = Desk(self.desk, self.user, self.directory / "run").start(
+            "study", "run", *words, "-o", str(self.directory / "study"),
+            LG_COORDINATOR=self.coordinator.address,
         )  # fmt: skip
         self.stack.enter_context(study)
         self.stack.callback(study.kill)

@@ -21,6 +21,7 @@ from bench_requests import Watcher, request, size_of
 from bench_supplies import Strip, strip
 
 from whylate.boards.board import BoardError, notify_nobody
+from whylate.boards.labgrid import board as board_module
 from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board
@@ -75,6 +76,19 @@ def test_a_board_with_an_ssh_server_is_waited_for_and_used_over_ssh(
             done = board.run(["cat"], data=b"\0raw\xff", timeout_s=10)
             assert (done.status, done.output) == (0, b"\0raw\xff")
         assert not power.outlets[1].state
+
+
+def test_a_board_that_was_on_has_no_boots_time_to_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board_module, "ON_S", 1.0)
+    path = environment(tmp_path, board7=target(resources=[ssh_service(free_port())], drivers=[]))
+    message = r"board7 did not come up within 1 s: nothing answers at .* Connection refused\)"
+    with (
+        pytest.raises(BoardError, match=message),
+        ready(labgrid_board("board7", path, options=OPTIONS), notify_nobody),
+    ):
+        pass
 
 
 def test_a_board_whose_ssh_server_lives_on_is_found_to_be_still_on(

@@ -12,7 +12,7 @@ import ipaddress
 import re
 import secrets
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,6 +36,12 @@ CONNECT_S = 10
 ALIVE_INTERVAL_S, ALIVE_COUNT = 10, 3
 #: How long ending a command that timed out may take.
 KILL_S = 10.0
+#: How long a server may take to send its banner: in the same lab, and behind a jump host, which is
+#: logged in to first. And how long ssh may then take to end.
+GREETING_S, GREETING_BEHIND_S, PARTING_S = 2, 5, 5.0
+#: What ssh itself logs of a server's banner.
+_GREETED = b"Remote protocol version"
+_GREETING_BYTES = 1 << 16
 
 _URL = re.compile(
     r"ssh://(?:(?P<user>[A-Za-z0-9_][A-Za-z0-9_.+-]*\$?)@)?"
@@ -101,16 +107,19 @@ def _is_ip6(text: str | None) -> bool:
 class SshBoard:
     """A board behind an SSH server; it is on, and stays on.
 
-    `options`: additional options for ssh, which override the user's configuration.
+    `options`: additional options for ssh, which override the user's configuration. `jump`: the
+    host over which it is reached, [user@]host[:port], where that configuration has no other way;
+    "" for none.
     """
 
     power = None
     console = None
 
-    def __init__(self, url: str, *, options: Sequence[str] = ()) -> None:
+    def __init__(self, url: str, *, options: Sequence[str] = (), jump: str = "") -> None:
         self.name = url
         self._address = parse_url(url)
         self._more = tuple(options)
+        self._jump = jump
         self._probe = Deployment(self)
         self._tell: Notify = notify_nobody
 
@@ -184,22 +193,60 @@ class SshBoard:
         except OSError as error:
             raise _no_ssh(error) from None
 
+    def why_silent(self) -> str | None:
+        """Return why its SSH server sends no banner, or None: it does. Raises BoardError.
+
+        By the way on which commands go, over jump hosts too. Nobody logs in to the board, and no
+        shared connection is used: that of a board without power lives on for a while.
+        """
+        limit_s = GREETING_BEHIND_S if self._is_behind else GREETING_S
+        program, *words = self._ssh
+        command = [
+            program, "-oLogLevel=DEBUG1", "-oControlPath=none", f"-oConnectTimeout={limit_s}",
+            "-oPreferredAuthentications=none", *words, "true",
+        ]  # fmt: skip
+        try:
+            log = run_to_end(command, b"", limit_s + PARTING_S, _GREETING_BYTES).error
+        except StoppedError as error:
+            log = error.error
+        except OSError as error:
+            raise _no_ssh(error) from None
+        if _GREETED in log:
+            return None
+        return _reason([line for line in _lines(log) if not line.startswith("debug1: ")])[0]
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether it is reached over another host."""
+        return bool(self._jump) or _has_proxy(self._configured)
+
     @cached_property
     def _ssh(self) -> tuple[str, ...]:
         """The command line up to the remote command."""
-        fixed = (
+        configured = self._configured
+        jump = (f"-oProxyJump={self._jump}",) if self._jump and not _has_proxy(configured) else ()
+        return (*self._fixed, *jump, *_patience(configured), *self._address.words())
+
+    @property
+    def _fixed(self) -> tuple[str, ...]:
+        return (
             "ssh", "-T", "-a", "-x", "-oBatchMode=yes", "-oRemoteCommand=none",
             "-oClearAllForwardings=yes", "-oPermitLocalCommand=no", *self._more,
         )  # fmt: skip
+
+    @cached_property
+    def _configured(self) -> dict[str, str]:
+        """What the user's configuration has for the board: `ssh -G`."""
         try:
-            asked = run_to_end([*fixed, "-G", *self._address.words()], b"", CONNECT_S)
+            asked = run_to_end([*self._fixed, "-G", *self._address.words()], b"", CONNECT_S)
         except StoppedError:
             raise BoardError(f"{self.name}: `ssh -G` does not end: see ~/.ssh/config") from None
         except OSError as error:
             raise _no_ssh(error) from None
         if asked.status != 0:
             raise BoardError(f"{self.name}: {_last_line(asked.error)}")
-        return (*fixed, *_patience(asked.output.decode("utf-8", "replace")), *self._address.words())
+        lines = asked.output.decode("utf-8", "replace").splitlines()
+        return dict(line.split(" ", 1) for line in lines if " " in line)
 
     def _finished(self, what: str, token: str, ended: Ended) -> Finished:
         """Separate the command's output and status from ssh's; raises BoardError."""
@@ -215,12 +262,8 @@ class SshBoard:
 
     def _unreachable(self, error: bytes) -> BoardError:
         """Return the last message of ssh, and what to do about it."""
-        text = error.decode("utf-8", "replace")
         by_hand = " ".join(("ssh", *(w for w in self._address.words() if w != "--")))
-        advice = next((advice for sign, advice in _ADVICE.items() if sign in text), "")
-        line = (_last_line(error) or "ssh printed nothing").rstrip(".")
-        why = f"{line}: {advice.format(by_hand=by_hand)}" if advice else line
-        return BoardError(f"{self.name} cannot be used: {why}")
+        return BoardError(f"{self.name} cannot be used: {explain(error, by_hand)}")
 
     def _kill(self, token: str, error: bytes) -> None:
         """End a command on the board, as far as possible."""
@@ -240,6 +283,8 @@ _ADVICE = {
     "Host key verification failed": "run once `{by_hand}` and compare the key that it shows",
     "Permission denied": "whylate asks for no password, so let a key in (ssh-copy-id), load it "
     "(ssh-add), or share a connection (ControlMaster)",
+    "administratively prohibited": "the jump host does not lead on: see AllowTcpForwarding in its "
+    "sshd_config",
     "Could not resolve": "is the name right?",
     "refused": "does an SSH server run there, and on that port?",
     "timed out": "is it on, and in this network?",
@@ -247,12 +292,35 @@ _ADVICE = {
 }
 
 
-def _patience(configured: str) -> tuple[str, ...]:
+def explain(error: bytes, by_hand: str) -> str:
+    """Return the reason in ssh's messages and what to do about it, as one safe line.
+
+    by_hand: the command that a user would type.
+    """
+    line, advice = _reason(_lines(error))
+    return f"{line}: {advice.format(by_hand=by_hand)}" if advice else line
+
+
+def _reason(lines: Sequence[str]) -> tuple[str, str]:
+    """Return the line of ssh's messages that has the reason, and what to do about it or "".
+
+    It is the last one with a known sign: where a jump host fails, ssh says more after it.
+    """
+    known = ((sign, advice) for sign, advice in _ADVICE.items() if any(sign in x for x in lines))
+    sign, advice = next(known, ("", ""))
+    line = next((line for line in reversed(lines) if sign in line), "ssh printed nothing")
+    return line.rstrip("."), advice
+
+
+def _has_proxy(configured: Mapping[str, str]) -> bool:
+    return not configured.keys().isdisjoint(("proxyjump", "proxycommand"))
+
+
+def _patience(configured: Mapping[str, str]) -> tuple[str, ...]:
     """Return options that bound every wait, unless `ssh -G` shows stricter ones."""
-    values = dict(line.split(" ", 1) for line in configured.splitlines() if " " in line)
 
     def number(name: str) -> int:
-        value = values.get(name, "0")
+        value = configured.get(name, "0")
         return int(value) if is_number(value) else 0
 
     options: list[str] = []
@@ -267,9 +335,14 @@ def _patience(configured: str) -> tuple[str, ...]:
     return tuple(options)
 
 
-def _last_line(error: bytes) -> str:
+def _lines(error: bytes) -> list[str]:
+    """Return the lines of ssh's messages that are not empty, safe to show."""
     lines = [clean(line, 200) for line in error.decode("utf-8", "replace").splitlines()]
-    return next((line for line in reversed(lines) if line), "")
+    return [line for line in lines if line]
+
+
+def _last_line(error: bytes) -> str:
+    return next(reversed(_lines(error)), "")
 
 
 def _no_ssh(error: OSError) -> BoardError:

@@ -132,14 +132,15 @@ class DrainedConsole:
             self._hang_up(channel)
 
     def _hang_up(self, channel: Channel) -> None:
+        # First: whoever hears that the stream ends finds the line gone.
+        with self._write_lock:
+            self._channel = None
+            channel.close()
         with self._lock:
             if (user := self._user) is not None:
                 self._put_text(user._last_text())
                 user._queue.end()
             self._user = None
-        with self._write_lock:
-            self._channel = None
-            channel.close()
 
     def _receive(self, data: bytes) -> None:
         user = self._user

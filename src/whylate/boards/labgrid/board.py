@@ -17,7 +17,7 @@ from whylate.boards.labgrid.calls import bounded
 from whylate.boards.labgrid.console_probe import ConsoleProbe
 from whylate.boards.labgrid.drivers import LabgridCard, card_of, driver_of, named, ssh_board
 from whylate.boards.labgrid.line import DriverChannel
-from whylate.boards.labgrid.supply import LabgridPower, find_life, greets, last_words
+from whylate.boards.labgrid.supply import LabgridPower, find_life, last_words
 from whylate.boards.labgrid.watched import WatchedStream
 from whylate.boards.notes import note_power
 from whylate.boards.power import SEQUENCER, PowerSequencer
@@ -28,6 +28,8 @@ from whylate.probe.client import Stream
 
 #: Far longer than any board takes to boot.
 BOOT_S = 180.0
+#: A board that was on already has booted, or was switched on just now: it has this long.
+ON_S = 60.0
 #: A board that is silent for this long is considered dead.
 SILENCE_S = 30.0
 _RETRY_S = 1.0
@@ -299,7 +301,7 @@ class LabgridBoard:
     def boot(self, notify: Notify) -> None:
         """Switch it on where it is off and has a supply, and wait until it takes commands.
 
-        Raises BoardError with the console's last words after boot_s.
+        Raises BoardError with the console's last words after boot_s, or ON_S where it was on.
         """
         self._boot(notify, None)
 
@@ -322,19 +324,23 @@ class LabgridBoard:
             if loader is not None and stream is not None:
                 notify(f"typing to the boot loader of {self.name}")
                 loader(stream)
-            deadline = time.monotonic() + self._options.boot_s
+            patience_s = self._patience_s(fresh=fresh)
             notify(f"waiting for {self.name}")
             if self._ssh is not None:
                 if stream is not None:
                     stream.close()
-                self._wait_for_ssh(self._ssh, deadline)
+                self._wait_for_ssh(self._ssh, patience_s)
         except BaseException:
             if stream is not None:
                 stream.close()
             raise
         if self._ssh is None and stream is not None:
             shell = ConsoleShell(stream, self._options.login)
-            self._open(shell, deadline, booting=fresh)
+            self._open(shell, patience_s, booting=fresh)
+
+    def _patience_s(self, *, fresh: bool) -> float:
+        """Return how long it may take until it takes commands."""
+        return self._options.boot_s if fresh else min(self._options.boot_s, ON_S)
 
     def _switch_on(self, notify: Notify) -> bool:
         """Switch it on unless it is on; return whether it was off."""
@@ -353,11 +359,13 @@ class LabgridBoard:
             self._was_on = on
         return on
 
-    def _wait_for_ssh(self, ssh: SshBoard, deadline: float) -> None:
+    def _wait_for_ssh(self, ssh: SshBoard, patience_s: float) -> None:
+        deadline = time.monotonic() + patience_s
         while True:
             self._check_ours()
             refusal: BoardError | None = None
-            if greets(self._address):
+            silent = ssh.why_silent()
+            if silent is None:
                 try:
                     ssh.hold(notify_nobody)
                 except BoardError as error:
@@ -367,8 +375,8 @@ class LabgridBoard:
                     return
             if time.monotonic() > deadline:
                 log = self._console.log if self._console is not None else None
-                seen = refusal or f"nothing answers at {ssh.name}"
-                raise BoardError(self._not_up(f"{seen}{last_words(log)}"))
+                seen = refusal or f"nothing answers at {ssh.name} ({silent})"
+                raise BoardError(self._not_up(f"{seen}{last_words(log)}", patience_s))
             time.sleep(_RETRY_S)
 
     def _new_shell(self) -> ConsoleShell:
@@ -379,27 +387,27 @@ class LabgridBoard:
         self._console_user = threading.current_thread()
         return self._console.connect()
 
-    def _open(self, shell: ConsoleShell, deadline: float, *, booting: bool) -> ConsoleShell:
+    def _open(self, shell: ConsoleShell, patience_s: float, *, booting: bool) -> ConsoleShell:
         try:
-            shell.open(max(1.0, deadline - time.monotonic()), booting=booting)
+            shell.open(max(1.0, patience_s), booting=booting)
         except BoardError as error:
             shell.close()
             self._check_ours()
-            raise BoardError(self._not_up(str(error))) from None
+            raise BoardError(self._not_up(str(error), patience_s)) from None
         except BaseException:
             shell.close()
             raise
         self._shell = shell
         return shell
 
-    def _not_up(self, reason: str) -> str:
+    def _not_up(self, reason: str, patience_s: float) -> str:
         on_before = self._power is not None and not self._switched_on
         hint = "; it was on before: switch it off and on again" if on_before else ""
-        return f"{self.name} did not come up within {self._options.boot_s:g} s: {reason}{hint}"
+        return f"{self.name} did not come up within {patience_s:g} s: {reason}{hint}"
 
     def _find_life(self) -> str | None:
         # With a shell open, Enter would be typed into our own commands.
-        return find_life(self._channel if self._shell is None else None, self._address)
+        return find_life(self._channel if self._shell is None else None, self._ssh)
 
     # -- commands
 
@@ -417,7 +425,7 @@ class LabgridBoard:
             started = self._probe.start(notify)
         stream = WatchedStream(
             started.stream,
-            self._source.loss,
+            self._loss,
             self._options.silence_s,
             self._reconnect if self._ssh is None else None,
         )
@@ -449,8 +457,7 @@ class LabgridBoard:
         if self._shell is not None:
             self._console_user = threading.current_thread()
             return self._shell
-        deadline = time.monotonic() + self._options.boot_s
-        return self._open(self._new_shell(), deadline, booting=False)
+        return self._open(self._new_shell(), self._patience_s(fresh=False), booting=False)
 
     def _reconnect(self) -> None:
         """Disconnect the console's user, and drain the console again."""
@@ -468,6 +475,17 @@ class LabgridBoard:
         self._probe = None
         if shell is not None:
             shell.close()
+
+    def _loss(self) -> str | None:
+        """Return why a run on it ends, or None."""
+        gone = self._ssh is None and self._console is not None and not self._console.attached
+        # One that we cut ourselves is no loss.
+        if gone and not self._cut:
+            return (
+                f"the line to the console of {self.name} is gone: ser2net or its host ended, or "
+                "the adapter was unplugged"
+            )
+        return self._source.loss()
 
     def _check_ours(self) -> None:
         """Raise BoardError where the board is not held, or no longer."""

@@ -6,6 +6,7 @@ when their device hangs.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import logging
@@ -20,6 +21,7 @@ from typing import TypeVar
 
 from whylate.boards.board import BoardError, Notify
 from whylate.boards.facts.reading import clean
+from whylate.boards.ssh import explain
 
 #: How long a driver may take to switch something.
 CALL_S = 30.0
@@ -28,6 +30,11 @@ CLEAN_UP_S = 10.0
 _LOCK = threading.Lock()
 #: A supply's address may hold its user and password.
 _CREDENTIALS = re.compile(r"//[^/@\s]{1,200}@")
+#: What labgrid's util/ssh.py raises, with ssh's error stream as Python writes bytes.
+_PROXY = re.compile(
+    r"failed to connect (?:\(timeout\) )?to (?P<host>\S+) with args .*,"
+    r"(?P<printed>b'(?:[^'\\]|\\.)*'|b\"(?:[^\"\\]|\\.)*\")$"
+)
 
 T = TypeVar("T")
 
@@ -113,7 +120,19 @@ def released_on_failure(undo: Callable[[], None], notify: Notify) -> Iterator[No
         raise
 
 
+def proxy_failure(error: BaseException) -> str | None:
+    """Return why labgrid cannot connect to its proxy and what to do; None for another error."""
+    failed = _PROXY.match(str(error))
+    if failed is None:
+        return None
+    host = clean(failed["host"], 80)
+    printed = bytes(ast.literal_eval(failed["printed"]))
+    return f"no way over labgrid's proxy {host}: {explain(printed, f'ssh {host}')}"
+
+
 def describe(error: BaseException) -> str:
     """Return an error of labgrid as one safe line, without any password in it."""
+    if (failure := proxy_failure(error)) is not None:
+        return failure
     text = _CREDENTIALS.sub("//", str(error) or getattr(error, "msg", ""))
     return clean(f"{text}" if text else type(error).__name__, 300)

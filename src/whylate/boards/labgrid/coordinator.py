@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from whylate.boards.board import BoardBusyError, BoardError, Notify
 from whylate.boards.facts.reading import clean
-from whylate.boards.labgrid.calls import describe, load_labgrid
+from whylate.boards.labgrid.calls import describe, load_labgrid, proxy_failure
 
 #: labgrid's default.
 DEFAULT_ADDRESS = "127.0.0.1:20408"
@@ -50,10 +50,8 @@ class Session:
             self.close()
             if isinstance(error, BoardError):
                 raise
-            raise BoardError(
-                f"the coordinator {self.address} does not answer: is it running, and is "
-                "LG_COORDINATOR right?"
-            ) from None
+            why = proxy_failure(error) or "is it running, and is LG_COORDINATOR right?"
+            raise BoardError(f"the coordinator {self.address} does not answer: {why}") from None
 
     @property
     def client(self) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from whylate.boards.board import BoardError
+from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import bounded
-from whylate.boards.ssh import SshBoard
+from whylate.boards.ssh import SshBoard, parse_url
 
 
 def driver_of(target: Any, protocol: str) -> Any | None:
@@ -43,7 +45,8 @@ def ssh_board(target: Any, options: tuple[str, ...]) -> tuple[SshBoard, tuple[st
     """Return the connection over SSH and its address, where the target has a NetworkService.
 
     labgrid's own SSHDriver does not notice that a board was switched off, and its run() leaves a
-    command running after a timeout; only its user and key file are used.
+    command running after a timeout; only its user and key file are used. The board is reached over
+    labgrid's proxy where there is one. Raises BoardError.
     """
     service = named(target.resources, "NetworkService")
     if service is None:
@@ -55,8 +58,35 @@ def ssh_board(target: Any, options: tuple[str, ...]) -> tuple[SshBoard, tuple[st
         path = target.env.config.resolve_path(key) if target.env is not None else key
         options = (*options, "-oIdentitiesOnly=yes", f"-oIdentityFile={path}")
     host = f"[{service.address}]" if ":" in service.address else service.address
-    board = SshBoard(f"ssh://{user}@{host}:{service.port}", options=options)
+    jump = _proxy_of(target.name, service)
+    board = SshBoard(f"ssh://{user}@{host}:{service.port}", options=options, jump=jump)
     return board, (service.address, service.port)
+
+
+def _proxy_of(board: str, service: Any) -> str:
+    """Return labgrid's proxy to a NetworkService, "" for none; raises BoardError.
+
+    As for labgrid's own SSHDriver it is the exporter that offers the service, where the exporter
+    requires that or LG_PROXY is set, and LG_PROXY for a service of an environment file.
+    """
+    extra = getattr(service, "extra", None) or {}
+    forced = os.environ.get("LG_PROXY", "")
+    proxy = extra.get("proxy") or forced if forced or extra.get("proxy_required") else ""
+    if not proxy:
+        return ""
+    if "%" in service.address:
+        raise BoardError(
+            f"{board} is at {clean(service.address, 80)}, an interface of its exporter's: give it "
+            "an address without %, or a name that has a ProxyCommand in ~/.ssh/config"
+        )
+    try:
+        parse_url(f"ssh://{proxy}")
+    except BoardError:
+        raise BoardError(
+            f"{board}: labgrid's proxy {clean(str(proxy), 80)!r} is not [user@]host[:port]: see "
+            "LG_PROXY, and the host name of its exporter"
+        ) from None
+    return str(proxy)
 
 
 #: The drivers that switch a mux, by name: labgrid has no protocol for them.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import CALL_S, bounded
 from whylate.boards.labgrid.line import DriverChannel
 from whylate.boards.power import SEQUENCER, PowerSequencer
+from whylate.boards.ssh import SshBoard
 
 #: How long a supply may take to switch: many PDUs have a delay.
 SWITCH_S = 6.0
@@ -126,17 +126,15 @@ class LabgridPower:
 
 #: A board without power may still finish a line; and an answer to Enter comes within this.
 ECHO_S = 0.7
-#: How long a server in the same lab may take to send its banner.
-GREETING_S = 1.0
 _TAIL = 1000
 
 
-def find_life(channel: DriverChannel | None, address: tuple[str, int] | None) -> str | None:
+def find_life(channel: DriverChannel | None, ssh: SshBoard | None) -> str | None:
     """Return the sign that the board is on, or None: it may be off, or hang.
 
     Types Enter on the console: an idle shell, or a login prompt, answers.
     """
-    if greets(address):
+    if ssh is not None and ssh.why_silent() is None:
         return "its SSH server still answers"
     if channel is None:
         return None
@@ -149,19 +147,6 @@ def find_life(channel: DriverChannel | None, address: tuple[str, int] | None) ->
     if channel.received > before and channel.has_text():
         return "its console still answers"
     return None
-
-
-def greets(address: tuple[str, int] | None) -> bool:
-    """Return whether an SSH server sends its banner. A forwarded port may accept without one."""
-    if address is None:
-        return False
-    with (
-        contextlib.suppress(OSError),
-        socket.create_connection(address, GREETING_S) as connection,
-    ):
-        connection.settimeout(GREETING_S)
-        return connection.recv(4) == b"SSH-"
-    return False
 
 
 def last_words(log: Path | None) -> str:
