@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from bench_boards import free_port, shell_board
 from bench_coordinator import Coordinator, coordinator
-from bench_files import POWER, SERIAL, environment, power_port, serial_port, target
+from bench_files import POWER, SERIAL, environment, power_port, serial_port, ssh_service, target
 from bench_line import SerialLine
-from bench_requests import Watcher, request
+from bench_requests import Watcher, request, wait_until
 from bench_supplies import Strip, strip
 
 from whylate.boards.board import BoardBusyError, BoardError, notify_nobody
@@ -334,10 +334,8 @@ def test_a_place_whose_acquiring_is_not_answered_is_given_back(
     assert lab.owner("board7") == "None"
 
 
-def test_a_place_that_we_are_refused_stays_with_the_other_one_of_ours(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of two runs of one user that ask at the same time one is refused, and must not release."""
+def before_acquiring(act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do something between our look at a place and our request for it."""
     join = coordinator_module._join
 
     def overtaken(address: str) -> coordinator_module.Session:
@@ -346,13 +344,61 @@ def test_a_place_that_we_are_refused_stays_with_the_other_one_of_ours(
 
         def late(request: Any) -> Any:
             if request.__name__ == "_acquire":
-                lab.coordinator.client("-p", "board7", "acquire")
+                act()
             return ask(request)
 
         monkeypatch.setattr(session, "ask", late)
         return session
 
     monkeypatch.setattr(coordinator_module, "_join", overtaken)
+
+
+def test_a_place_that_we_are_refused_stays_with_the_other_one_of_ours(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two runs of one user that ask at the same time one is refused, and must not release."""
+    before_acquiring(lambda: lab.coordinator.client("-p", "board7", "acquire"), monkeypatch)
     with pytest.raises(BoardError, match="already acquired"):
         board7().hold(notify_nobody)
     assert lab.owner("board7") not in (None, "None")
+
+
+@pytest.fixture
+def end_exporter(lab: Lab) -> Iterator[Callable[[], None]]:
+    """Offer the place board9, and return what ends its exporter."""
+    exporter = lab.coordinator.export("other", "board9", [ssh_service(free_port())])
+    lab.coordinator.create("board9", "other/board9/*")
+
+    def end() -> None:
+        exporter.kill()
+        assert wait_until(lambda: "other/board9" not in lab.coordinator.client("resources"))
+
+    yield end
+    lab.coordinator.free("board9")
+    lab.coordinator.client("-p", "board9", "delete")
+
+
+def test_a_place_whose_exporter_ended_while_we_were_connected_is_refused_with_that(
+    lab: Lab, end_exporter: Callable[[], None]
+) -> None:
+    # As another board of a study is: labgrid's client keeps what the exporter had, without a class.
+    session = coordinator_module._join(lab.coordinator.address)
+    try:
+        end_exporter()
+        with pytest.raises(
+            BoardError, match=r"^the place board9 lacks .*: its exporter does not run$"
+        ):
+            labgrid_board("board9").hold(notify_nobody)
+    finally:
+        coordinator_module._leave(session)
+
+
+def test_a_place_whose_exporter_ends_while_it_is_acquired_is_refused_and_given_back(
+    lab: Lab, end_exporter: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_acquiring(end_exporter, monkeypatch)
+    with pytest.raises(
+        BoardError, match=r"the place board9 lacks .*: its exporter does not answer"
+    ):
+        labgrid_board("board9").hold(notify_nobody)
+    assert lab.owner("board9") == "None"
