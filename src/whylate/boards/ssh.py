@@ -304,12 +304,13 @@ def explain(error: bytes, by_hand: str) -> str:
 def _reason(lines: Sequence[str]) -> tuple[str, str]:
     """Return the line of ssh's messages that has the reason, and what to do about it or "".
 
-    It is the last one with a known sign: where a jump host fails, ssh says more after it.
+    It is the last one with a known sign, else the last one: where a jump host fails, ssh prints
+    more after it. The first sign that is anywhere counts.
     """
-    known = ((sign, advice) for sign, advice in _ADVICE.items() if any(sign in x for x in lines))
-    sign, advice = next(known, ("", ""))
-    line = next((line for line in reversed(lines) if sign in line), "ssh printed nothing")
-    return line.rstrip("."), advice
+    known = [line for line in lines if any(sign in line for sign in _ADVICE)]
+    line = next(reversed(known or lines), "ssh printed nothing")
+    advice = (advice for sign, advice in _ADVICE.items() if any(sign in x for x in known))
+    return line.rstrip("."), next(advice, "")
 
 
 def _has_proxy(configured: Mapping[str, str]) -> bool:
