@@ -98,6 +98,32 @@ def hung_board(line: SerialLine) -> ProcessBoard:
     return ProcessBoard(["sh", "-c", script], line)
 
 
+#: What a card must begin with for a card_board() to boot, up to the end of the line.
+BOOTS = b"whylate bench image "
+
+
+class CardBoard(ProcessBoard):
+    """A board that boots what its card has: it prints the image's first line, or hangs."""
+
+    def __init__(self, card: Path, line: SerialLine) -> None:
+        super().__init__([], line)
+        self._card = card
+
+    def power_on(self) -> None:
+        if self.running:
+            return
+        with self._card.open("rb") as file:
+            first = file.readline(200).rstrip()
+        if first.startswith(BOOTS):
+            version = first.removeprefix(BOOTS)
+            self.banner = b"[    0.000000] Linux version " + version + b" (bench)\r\n"
+            self._command = ["setsid", "--ctty", "--wait", "/bin/sh", "-i"]
+        else:
+            self.banner = b"SPL: no image on the card\r\n"
+            self._command = ["sleep", "1000"]
+        super().power_on()
+
+
 def ssh_server_board(directory: Path, port: int) -> ProcessBoard:
     """A board with nothing but an SSH server, which lets the key in `directory`/id in."""
     key, host = directory / "id", directory / "host"

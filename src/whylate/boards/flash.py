@@ -1,4 +1,4 @@
-"""Writing an image to a board's card, through an SD mux.
+"""A board's card, through an SD mux: writing an image to it, and keeping what it has.
 
 The order protects cards and boards: power off, card to the host, write, sync, wait for udev, read
 back and compare, card to the board, boot. A card with a difference is given back to the board, but
@@ -11,22 +11,21 @@ import contextlib
 import errno
 import fcntl
 import gzip
-import lzma
 import mmap
 import os
 import shutil
 import stat
 import subprocess
 import time
-import zlib
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import Protocol
 
 from whylate.boards.board import Board, BoardError, Notify
+from whylate.boards.image_file import PIECE, Image, open_image
 from whylate.boards.notes import forget_image, note_image
+from whylate.files import whole_file
+from whylate.recording.errors import DiskError
 
 #: How long a card reader may take to find the card after the mux is switched to the host.
 CARD_S = 30.0
@@ -66,31 +65,73 @@ def flash(board: Board, card: CardMux, image: Path, notify: Notify) -> None:
 
     Raises BoardError: the board is then off and has its card, as far as possible.
     """
-    power = board.power
-    if power is None:
-        raise BoardError(
-            f"{board.name} has no supply that can be switched: removing the card of a running "
-            "board breaks its file system"
-        )
+    write_card(board, card, image, notify)
+    board.boot(notify)
+
+
+def write_card(board: Board, card: CardMux, image: Path, notify: Notify) -> None:
+    """Write an image to the card of a board that is held, and read it back; the board is then off.
+
+    Raises BoardError, and what `notify` raises: the board has its card, as far as possible.
+    """
     content = open_image(image, notify)
-    notify(f"switching {board.name} off")
-    power.off()
-    try:
-        device = _card(card, content, notify)
+    with _card_here(board, card, content.size, notify) as device:
         forget_image(board)
         with _claimed(device) as fd:
             _write(fd, device, content, notify)
         _settle()
         _compare(device, content, notify)
         note_image(board, image)
+
+
+def read_card(board: Board, card: CardMux, size: int, to: Path, notify: Notify) -> None:
+    """Copy the first `size` bytes of the card of a board that is held; the board is then off.
+
+    to: a .gz file, on the disk whole or not at all. Raises BoardError, DiskError, and what `notify`
+    raises.
+    """
+    done, shown_at = 0, 0.0
+    with (
+        _card_here(board, card, size, notify) as device,
+        contextlib.closing(_Reader(device)) as medium,
+    ):
+        try:
+            # Most of a card is empty, which the least compression finds.
+            with whole_file(to) as file, gzip.open(file, "wb", compresslevel=1) as packed:
+                while done < size:
+                    read = medium.read(min(PIECE, size - done))
+                    if not read:
+                        raise BoardError(f"{device} ends after {done} bytes: use another card")
+                    packed.write(read)
+                    done += len(read)
+                    shown_at = _progress(notify, "keeping what the card has", done, size, shown_at)
+        except OSError as error:
+            raise DiskError(f"{to} cannot be written: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _card_here(board: Board, card: CardMux, size: int, notify: Notify) -> Iterator[Path]:
+    """Switch a board off and give its card to this host; yield the device; give the card back."""
+    power = board.power
+    if power is None:
+        raise BoardError(
+            f"{board.name} has no supply that can be switched: removing the card of a running "
+            "board breaks its file system"
+        )
+    notify(f"switching {board.name} off")
+    power.off()
+    try:
+        yield _card(card, size, notify)
     finally:
-        notify(f"giving {board.name} its card")
-        card.to_board()
-    board.boot(notify)
+        try:
+            notify(f"giving {board.name} its card")
+        finally:
+            # Also where the user ends it here, which `notify` raises.
+            card.to_board()
 
 
-def _card(card: CardMux, image: Image, notify: Notify) -> Path:
-    """Return the device of a card that is the mux's, is not in use and holds the image."""
+def _card(card: CardMux, wanted: int, notify: Notify) -> Path:
+    """Return the device of a card that is the mux's, is not in use and holds so many bytes."""
     # A device that keeps its medium while the board has the card is another device.
     card.to_board()
     time.sleep(_POLL_S)
@@ -103,9 +144,9 @@ def _card(card: CardMux, image: Image, notify: Notify) -> Path:
     _settle()
     _refuse_used(device)
     size = _size(device)
-    if size < image.size:
+    if size < wanted:
         raise BoardError(
-            f"the card is too small: {device} holds {size} bytes, the image has {image.size}"
+            f"the card is too small: {device} holds {size} bytes, the image has {wanted}"
         )
     return device
 
@@ -290,76 +331,3 @@ def _settle() -> None:
         subprocess.run(
             ["udevadm", "settle", "--timeout=10"], check=False, capture_output=True, timeout=15
         )
-
-
-#: Bytes that are held in memory at a time.
-PIECE = 4 << 20
-_XZ = b"\xfd7zXZ\x00"
-_GZIP = b"\x1f\x8b"
-#: Unsupported compression: such a file would be written as it is and never boot.
-_UNSUPPORTED = {b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"PK\x03\x04": "zip"}
-
-
-@dataclass(frozen=True)
-class Image:
-    """A file whose unpacked content is to be written; `size` is that of the content, in bytes."""
-
-    path: Path
-    size: int
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the content in pieces of PIECE bytes, the last one shorter; raises BoardError."""
-        with closing(_open(self.path)) as file:
-            while piece := _read(self.path, file):
-                yield piece
-
-
-def open_image(path: Path, notify: Notify) -> Image:
-    """Return an image that was read once to its end; raises BoardError.
-
-    So a damaged file is found before anything is written, and the unpacked size is known (gzip's
-    own field holds it only modulo 2³²).
-    """
-    try:
-        if not path.is_file():
-            raise BoardError(f"{path} is not a file" if path.exists() else f"{path} does not exist")
-        with path.open("rb") as file:
-            head = file.read(8)
-    except OSError as error:
-        raise BoardError(f"{path} cannot be read: {error.strerror}") from None
-    for magic, name in _UNSUPPORTED.items():
-        if head.startswith(magic):
-            raise BoardError(f"{path} is a {name} file: unpack it first, or pack it with xz")
-    size = path.stat().st_size
-    if head.startswith((_XZ, _GZIP)):
-        notify(f"checking {path.name}")
-        size = sum(len(piece) for piece in Image(path, 0).pieces())
-    if not size:
-        raise BoardError(f"{path} is empty")
-    return Image(path, size)
-
-
-def _open(path: Path) -> BinaryIO:
-    try:
-        with path.open("rb") as file:
-            head = file.read(8)
-        if head.startswith(_XZ):
-            return cast(BinaryIO, lzma.open(path))
-        if head.startswith(_GZIP):
-            return cast(BinaryIO, gzip.open(path))
-        return path.open("rb")
-    except OSError as error:
-        raise BoardError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def _read(path: Path, file: BinaryIO) -> bytes:
-    """Return one piece; decompressors may return less than was requested."""
-    parts: list[bytes] = []
-    missing = PIECE
-    try:
-        while missing and (part := file.read(missing)):
-            parts.append(part)
-            missing -= len(part)
-    except (EOFError, lzma.LZMAError, zlib.error, OSError) as error:
-        raise BoardError(f"{path} is damaged: {error}") from None
-    return b"".join(parts)

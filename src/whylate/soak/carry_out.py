@@ -11,10 +11,13 @@ from typing import Literal, Protocol
 
 from whylate.boards.board import Board, BoardError, Power
 from whylate.boards.notes import noted_use
+from whylate.run.errors import RequestError
 from whylate.run.progress import Observer
+from whylate.soak.card import SoakCard
 from whylate.soak.cycle import CycleRunner
 from whylate.soak.journal import SoakJournal
 from whylate.soak.model import CRASHES, Cycle, SoakPlan
+from whylate.soak.recover import NOT_BACK, recover
 
 #: So many consecutive failures end a soak: the board does not recover by itself.
 GIVE_UP = 20
@@ -23,7 +26,8 @@ PAUSE_S = 1.0
 _LOOK_S = 0.1
 
 #: Why a soak ended.
-Ended = Literal["done", "ended early", "given up", "at a crash"]
+#: parked: the board did not boot, and could not be recovered either; its power is off.
+Ended = Literal["done", "ended early", "given up", "at a crash", "parked"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,8 @@ def soak(
     """Carry cycles out until the goal is reached; a soak in `directory` is resumed.
 
     The board is held throughout, and left on if it was on; if that is unknown, it is left off.
-    After a crash that ends the soak it is left as it is.
+    After a crash that ends the soak it is left as it is; where it neither boots nor is recovered
+    it is left off. With an image in the plan its card gets what it had, unless the soak ends early.
     When `stopped` returns true, the power is cut and the soak ends. Raises BoardError for a board
     that cannot be held or has no supply, RequestError for a directory with other contents, and
     DiskError.
@@ -89,16 +94,24 @@ def soak(
             found_on = journal.record_initial_power(power.is_on())
             if found_on is None:
                 observer.log(f"it is unknown whether {board.name} is on: it will be off at the end")
+            card = SoakCard(board, plan, directory) if plan.flash is not None else None
+            ended: Ended = "ended early"
             try:
                 observer.log(f"switching {board.name} off")
                 power.off()
                 if goal.until_crash:
                     board.stay_on()
                 with noted_use(board):
-                    return _cycles(board, goal, journal, observer, stopped)
+                    if card is not None:
+                        card.keep(observer.log)
+                    ended = _cycles(board, goal, journal, observer, stopped, card)
+                    if card is not None and ended in ("done", "given up"):
+                        _leave_card(board, card, observer)
             finally:
                 if not _has_ended_at_a_crash(journal):
-                    _leave(board, power, found_on=bool(found_on))
+                    on = bool(found_on) and ended != "parked"
+                    _leave(board, power, found_on=on)
+            return ended
         finally:
             board.close()
 
@@ -109,6 +122,7 @@ def _cycles(
     journal: SoakJournal,
     observer: SoakObserver,
     stopped: Callable[[], bool],
+    card: SoakCard | None,
 ) -> Ended:
     failures = 0
     while not goal.reached(journal.cycles):
@@ -128,14 +142,27 @@ def _cycles(
             off_first=failures > 0,
             mark_seen=_mark_seen(journal.cycles),
             leave_crashed=goal.until_crash,
+            card=card,
         )
         cycle = runner.carry_out(number, journal.session)
+        if card is not None and cycle.outcome in NOT_BACK:
+            cycle = recover(board, card, cycle, journal.plan, place, observer, stopped)
         journal.append(cycle)
         observer.cycle_ended(cycle)
         if goal.until_crash and cycle.outcome in CRASHES:
             return "at a crash"
+        if cycle.flash is not None and cycle.flash.recovered is False:
+            return "parked"
         failures = 0 if cycle.outcome in {"ok", "interrupted"} else failures + 1
     return "done"
+
+
+def _leave_card(board: Board, card: SoakCard, observer: SoakObserver) -> None:
+    """Give the card back what it had; card.json shows where that failed."""
+    try:
+        card.leave(observer.log)
+    except (BoardError, RequestError) as error:
+        observer.log(f"the card of {board.name} is not as it was: {error}")
 
 
 def _has_ended_at_a_crash(journal: SoakJournal) -> bool:

@@ -13,7 +13,13 @@ from whylate.recording.manifest import AppEnd
 from whylate.soak.model import Cause, FailureKind, Outcome
 
 #: Failures that say more than the crash of a program: the board is gone, or was never there.
-_BEFORE_PROGRAMS: tuple[Outcome, ...] = ("no-power", "no-boot", "no-probe", "hung")
+_BEFORE_PROGRAMS: tuple[Outcome, ...] = (
+    "no-power",
+    "flash-failed",
+    "no-boot",
+    "no-probe",
+    "hung",
+)
 #: Signals by which a program crashes; by others somebody ends it.
 _CRASHING = (
     signal.SIGILL,

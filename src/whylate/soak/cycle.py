@@ -1,4 +1,4 @@
-"""One cycle of a soak: power on, boot, measure, power off; every failure has a kind."""
+"""One cycle of a soak: flash, power on, boot, measure, power off; every failure has a kind."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from whylate.recording.manifest import Manifest
 from whylate.run.measure import measure
 from whylate.run.progress import Observer, Progress, Step
 from whylate.soak.boot_stages import boot_stages
+from whylate.soak.card import SoakCard
 from whylate.soak.causes import crash_causes, job_causes, worst
 from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot
 from whylate.soak.guard import HANG_UP_S, Guard
@@ -37,6 +38,7 @@ from whylate.soak.model import (
     Cause,
     ConsoleCheck,
     Cycle,
+    CycleFlash,
     FailureKind,
     Outcome,
     SoakPlan,
@@ -88,7 +90,8 @@ class CycleRunner:
 
     off_first: switch off before, since the former cycle failed. mark_seen: whether the console
     showed a mark that was printed on the board before; None: not tried yet. leave_crashed: a board
-    on which the kernel or a program crashed, or that hangs, is left on as it is.
+    on which the kernel or a program crashed, or that hangs, is left on as it is. card: the one to
+    which the image is written first.
     """
 
     def __init__(
@@ -102,6 +105,7 @@ class CycleRunner:
         off_first: bool,
         mark_seen: bool | None,
         leave_crashed: bool = False,
+        card: SoakCard | None = None,
     ) -> None:
         assert board.power is not None  # noqa: S101 - soak() refuses such boards
         self._board = board
@@ -113,6 +117,7 @@ class CycleRunner:
         self._off_first = off_first
         self._mark_seen = mark_seen
         self._leave_crashed = leave_crashed
+        self._card = card
         console = board.console
         self._tail = ConsoleTail(console, place / CONSOLE) if console is not None else None
         self._guard = Guard(self._power, self._tail, stopped)
@@ -121,6 +126,7 @@ class CycleRunner:
         self._seen = _CycleBoard(board.name, tailed, self._start_probe)
         self._number = 0
         self._stage = "power"
+        self._flash: CycleFlash | None = None
         #: When the order to switch on was given, and how much was printed until the board was up.
         self._switched_on: float | None = None
         self._booted_bytes: int | None = None
@@ -141,11 +147,12 @@ class CycleRunner:
         """
         started = datetime.now(UTC).isoformat(timespec="seconds")
         self._number = number
-        self._begun = time.monotonic()
+        begun = self._begun = time.monotonic()
         failure: tuple[Outcome, str] | None = None
         try:
             with self._guard:
                 try:
+                    self._write_card()
                     self._boot()
                     # A prompt of its console may come later than it takes commands.
                     self._guard.booting = False
@@ -186,8 +193,9 @@ class CycleRunner:
             why=short_why(why),
             boot_s=_rounded(self._boot_s),
             measuring_s=_rounded(self._measuring_s),
-            total_s=round(time.monotonic() - self._begun, 3),
+            total_s=round(time.monotonic() - begun, 3),
             run_s=_rounded(self._run_s),
+            flash=self._flash,
             console=console,
             boot_stages=stages,
             kernel_log_unread=short_why(self._logged.unread),
@@ -199,6 +207,27 @@ class CycleRunner:
         )
 
     # The stages.
+
+    def _write_card(self) -> None:
+        """Write the image to the card, where the soak has one; what it takes is no time to boot."""
+        if self._card is None:
+            return
+        if (failure := self._off()) is not None:
+            raise CycleFailedError("no-power", failure[1])
+        self._stage = "flash"
+        began = time.monotonic()
+        try:
+            self._flash = self._card.write(self._show_unless_left)
+        except BoardError as error:
+            self._flash = self._card.written(began, verified=False)
+            raise CycleFailedError("flash-failed", str(error)) from None
+        self._stage = "power"
+        self._begun = time.monotonic()
+
+    def _show_unless_left(self, text: str) -> None:
+        if self._stopped():
+            raise _LeftError
+        self._observer.log(text)
 
     def _boot(self) -> None:
         if self._off_first and (failure := self._off()) is not None:

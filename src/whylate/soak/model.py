@@ -13,6 +13,7 @@ SCHEMA_VERSION = 2
 
 #: Kinds of failure, in the order of the stages of a cycle.
 #: no-power: the supply does not switch, or nothing shows that it did.
+#: flash-failed: the image could not be written to the card, or is read back otherwise.
 #: no-boot: the board got power and did not boot in time.
 #: no-probe: it booted, and the probe did not start.
 #: run-failed: the workload failed, or its recording cannot be trusted; the board still answered.
@@ -23,6 +24,7 @@ SCHEMA_VERSION = 2
 #: console-cut: all went well, but the console's log is incomplete.
 FailureKind = Literal[
     "no-power",
+    "flash-failed",
     "no-boot",
     "no-probe",
     "run-failed",
@@ -66,6 +68,12 @@ class SoakPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     run_timeout_s: float | None = None
     #: Between off and on.
     off_s: float = 0.0
+    #: The image that each cycle writes to the card; None: the card is not touched.
+    flash: str | None = None
+    flash_sha256: str | None = None
+    #: The image for a board that does not boot, and for the end; None: what the card had.
+    recover: str | None = None
+    recover_sha256: str | None = None
 
 
 class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -145,6 +153,23 @@ class BootStage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     times: Count = 1
 
 
+class CycleFlash(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The write of the image to the card in one cycle.
+
+    sha256: of the image's file. flash_s: how long it took to write the card and to read it back.
+    verified: whether all of it was read back from the card as it was written.
+    """
+
+    sha256: str
+    flash_s: float
+    verified: bool
+    #: Whether the board booted with the last good image after it did not with this one; None: not
+    #: tried.
+    recovered: bool | None = None
+    #: Why it did not.
+    why_not: str = ""
+
+
 class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One line of cycles.jsonl; times in seconds of the host's clock."""
 
@@ -153,7 +178,7 @@ class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     session: Count
     started: str
     outcome: Outcome
-    #: The last stage: power, boot, probe, run, off.
+    #: The last stage: flash, power, boot, probe, run, off.
     stage: str
     #: One line; empty for success.
     why: str = ""
@@ -163,6 +188,7 @@ class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     total_s: float = 0.0
     #: How long the run took, from where measuring began.
     run_s: float | None = None
+    flash: CycleFlash | None = None
     console: ConsoleCheck | None = None
     #: In the order in which they came; None: there is no console, or the line is of a former
     #: version.

@@ -10,7 +10,15 @@ import numpy as np
 
 from whylate.soak.boot_stages import steps
 from whylate.soak.clock_window import ClockWindows, clock_windows
-from whylate.soak.model import FAILURE_KINDS, BootStage, Cause, Cycle, FailureKind, SoakPlan
+from whylate.soak.model import (
+    FAILURE_KINDS,
+    BootStage,
+    Cause,
+    Cycle,
+    CycleFlash,
+    FailureKind,
+    SoakPlan,
+)
 from whylate.soak.own_stages import stages_of
 from whylate.stats.limits import binomial_limits, poisson_high, poisson_low
 
@@ -109,6 +117,20 @@ class Consoles(msgspec.Struct, frozen=True):
     unknown: int
 
 
+class Flashes(msgspec.Struct, frozen=True):
+    """The writes of the image to the card, and the boards that did not boot with it.
+
+    verified: how many of the writes were read back as written. recovered: how many of not_back
+    booted with the last good image; why_not: why the last one did not.
+    """
+
+    took: Times
+    verified: int
+    not_back: int
+    recovered: int
+    why_not: str
+
+
 class UnreadLogs(msgspec.Struct, frozen=True):
     """Cycles whose kernel's log was not searched to its end, and why the first one's was not."""
 
@@ -168,6 +190,8 @@ class SoakSummary(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     failures: Rate
     kinds: list[Failed]
+    #: None where the cycles write no image.
+    flashes: Flashes | None
     boot: Times | None
     #: None where no console was watched.
     boot_stages: BootStages | None
@@ -202,6 +226,7 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
         seconds=round(sum(cycle.total_s for cycle in cycles), 3),
         failures=rate(len(failed), len(judged), hours),
         kinds=_kinds(failed, len(judged), hours),
+        flashes=_flashes([cycle.flash for cycle in judged if cycle.flash is not None]),
         boot=times([cycle.boot_s for cycle in judged if cycle.boot_s is not None]),
         boot_stages=_boot_stages(judged, stages_of(plan)),
         clock_windows=clock_windows(judged),
@@ -215,6 +240,20 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
         dropped=sum(run.dropped for run in runs),
         max_ns=max(highest, default=None),
         memory=_memory(cycles),
+    )
+
+
+def _flashes(flashes: Sequence[CycleFlash]) -> Flashes | None:
+    took = times([flash.flash_s for flash in flashes])
+    if took is None:
+        return None
+    tried = [flash for flash in flashes if flash.recovered is not None]
+    return Flashes(
+        took=took,
+        verified=sum(flash.verified for flash in flashes),
+        not_back=len(tried),
+        recovered=sum(flash.recovered is True for flash in tried),
+        why_not=next((flash.why_not for flash in reversed(tried) if flash.why_not), ""),
     )
 
 

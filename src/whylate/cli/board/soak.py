@@ -20,6 +20,7 @@ from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.run.errors import RequestError
 from whylate.run.resolve import check
 from whylate.run.workloads.wakeup import plan_wakeups
+from whylate.soak.card import sum_of_image
 from whylate.soak.carry_out import Goal
 from whylate.soak.model import CRASHES, FAILURE_KINDS, FailureKind, Keep, SoakPlan
 from whylate.soak.own_stages import declared_stages, read_stages
@@ -28,6 +29,7 @@ _what = option_under(Heading.WHAT)
 _length = option_under(Heading.LENGTH)
 _where = option_under(Heading.WHERE)
 _output = option_under(Heading.OUTPUT)
+_IMAGE = click.Path(exists=True, dir_okay=False)
 
 
 @click.command(name="soak", cls=SoakCommand)
@@ -68,6 +70,11 @@ _output = option_under(Heading.OUTPUT)
 @_where("--off-for", "off_ns", type=DURATION,
               help="Time between off and on.  [default: 2s; none for virtual boards]",
               )  # fmt: skip
+@_where("--flash", "image", type=_IMAGE, metavar="IMAGE",
+              help="Write this image to the card before each boot, and read it back.")  # fmt: skip
+@_where("--recover", type=_IMAGE, metavar="IMAGE",
+              help="With --flash: the image for a board that does not boot, and for the end.  "
+              "[default: what the card had]")  # fmt: skip
 @_length("--give-up", type=click.IntRange(1), default=20, show_default=True, metavar="N",
               help="End after N failures in succession.")  # fmt: skip
 @_output("-o", "--output", type=NewPath(), metavar="DIR",
@@ -92,6 +99,8 @@ def soak(
     boot_ns: int,
     run_timeout_ns: int | None,
     off_ns: int | None,
+    image: str | None,
+    recover: str | None,
     give_up: int,
     compared: tuple[str, str] | None,
     counted: tuple[FailureKind, ...] | None,
@@ -134,10 +143,7 @@ def soak(
         raise click.UsageError("name a board, or use --show DIR")
     if cycles is None and for_ns is None:
         raise click.UsageError("state the length: --cycles N or --for TIME")
-    if counted is not None and compared is None:
-        raise click.UsageError("--count says what --compare compares")
-    if until_crash and compared is not None:
-        raise click.UsageError("--until-crash is of one board: not with --compare")
+    _check_together(ctx)
     run = (
         _workload(words, ctx)
         if words
@@ -162,6 +168,10 @@ def soak(
             run_timeout_s=run_timeout_ns / 1e9 if run_timeout_ns is not None else None,
             off_s=off_s,
             boot_stages=from_file or declared_stages(name, declared_options(name, options)),
+            flash=image,
+            flash_sha256=sum_of_image(image) if image is not None else None,
+            recover=recover,
+            recover_sha256=sum_of_image(recover) if recover is not None else None,
         )
 
     if compared is not None:
@@ -172,6 +182,25 @@ def soak(
     directory = output or new_directory("soaks", board)
     ended = carry_out(plan_for(board, run, options), goal, directory, options)
     finish(directory, goal, ended, as_json=as_json)
+
+
+#: Options that need another one, and options that are of a soak of one board.
+_NEEDS = (
+    ("counted", "compared", "--count says what --compare compares"),
+    ("recover", "image", "--recover is the good image of --flash IMAGE"),
+)
+_OF_ONE_BOARD = {"until_crash": "--until-crash", "image": "--flash"}
+
+
+def _check_together(ctx: click.Context) -> None:
+    """Raise UsageError for options that have no meaning together."""
+    given = ctx.params
+    for name, needed, why in _NEEDS:
+        if given[name] is not None and given[needed] is None:
+            raise click.UsageError(why)
+    for name, option in _OF_ONE_BOARD.items():
+        if given[name] and given["compared"] is not None:
+            raise click.UsageError(f"{option} is of one board: not with --compare")
 
 
 #: The options that say which wakeups are measured where there is no workload.

@@ -13,6 +13,7 @@ from typing import NoReturn
 import click
 
 from whylate.boards.open import BoardOptions, open_board
+from whylate.cli.board.soak_card import card_text
 from whylate.cli.board.soak_table import duration, print_comparison, print_table
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.live import LiveView
@@ -24,6 +25,7 @@ from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import Applied, apply_knobs
 from whylate.run.knobs.variables import with_variables
 from whylate.run.progress import Progress, Step
+from whylate.soak.card import read_card_state
 from whylate.soak.carry_out import Ended, Goal, count_judged
 from whylate.soak.carry_out import soak as soak_board
 from whylate.soak.comparison import (
@@ -49,10 +51,12 @@ def finish(directory: Path, goal: Goal | None, ended: Ended | None, *, as_json: 
         _finish_comparison(directory, goal, ended, as_json=as_json)
     plan, so_far = read_soak(directory)
     summary = summarize(plan, so_far)
+    card = read_card_state(directory)
     if as_json:
-        print_json({"plan": plan, "goal": goal, "ended": ended, "summary": summary})
+        print_json({"plan": plan, "goal": goal, "ended": ended, "card": card, "summary": summary})
     else:
-        print_table(summary, directory, _end_reason(summary, goal, ended))
+        on_card = card_text(plan, directory, card) if card is not None else ""
+        print_table(summary, directory, _end_reason(summary, goal, ended, plan.board), on_card)
         if ended == "at a crash":
             click.echo(_how_to_attach(plan, directory, so_far[-1]))
     if summary.failures.count:
@@ -167,12 +171,16 @@ def _how_to_attach(plan: SoakPlan, directory: Path, last: Cycle) -> str:
     )
 
 
-def _end_reason(summary: SoakSummary, goal: Goal | None, ended: Ended | None) -> str:
+def _end_reason(summary: SoakSummary, goal: Goal | None, ended: Ended | None, board: str) -> str:
     """Return why the soak ended before its goal; "" if it did not."""
     if goal is None or ended is None or ended == "done":
         return ""
     if ended == "at a crash":
         return "ended at a crash"
+    if ended == "parked":
+        why = summary.flashes.why_not if summary.flashes is not None else ""
+        name = plain(board, 80)
+        return f"ended: {name} was not recovered, and its power is off: {plain(why, 300)}"
     if ended == "given up":
         return f"{ended}: {goal.give_up} cycles in succession failed"
     done = []

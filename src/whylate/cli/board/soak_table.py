@@ -18,6 +18,7 @@ from whylate.soak.summary import (
     BootStages,
     Failed,
     Figures,
+    Flashes,
     Memory,
     Rate,
     SeenCause,
@@ -32,8 +33,8 @@ from whylate.text import plain
 MOST_FIGURES = 20
 
 
-def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
-    """Print the summary of a soak so far."""
+def print_table(summary: SoakSummary, directory: Path, ended: str, card: str = "") -> None:
+    """Print the summary of a soak so far; card: what its board's card has."""
     console = plain_console()
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True, style="bold")
@@ -41,13 +42,8 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
     interrupted = f", and {summary.interrupted} interrupted by us" if summary.interrupted else ""
     table.add_row("board", Text(plain(summary.board, 80)))
     table.add_row("cycles", f"{summary.cycles}{interrupted}, in {duration(summary.seconds)}")
-    table.add_row("failures", _rate(summary.failures))
-    for failed in summary.kinds:
-        table.add_row(f"  {failed.kind}", _rate(failed.rate))
-        if not failed.causes:
-            table.add_row("", _first(failed))
-        for cause in failed.causes:
-            table.add_row(Text(f"    {plain(cause.what, 60)}"), _cause(failed, cause))
+    _add_failures(table, summary)
+    _add_flashes(table, summary.flashes)
     table.add_row("booted in", _times(summary.boot))
     _add_stages(table, summary.boot_stages)
     _add_windows(table, summary.clock_windows)
@@ -67,6 +63,8 @@ def print_table(summary: SoakSummary, directory: Path, ended: str) -> None:
     _add_logs(table, summary)
     if summary.memory is not None:
         table.add_row("host memory", _memory(summary.memory))
+    if card:
+        table.add_row("card", Text(card))
     table.add_row("kept in", Text(plain(str(directory), 1000)))
     console.print(table)
     if ended:
@@ -207,6 +205,31 @@ def _consoles(summary: SoakSummary) -> Text:
     if logs.unknown:
         text.append(f", {logs.unknown} that end early or show no boot", "yellow")
     return text
+
+
+def _add_failures(table: Table, summary: SoakSummary) -> None:
+    table.add_row("failures", _rate(summary.failures))
+    for failed in summary.kinds:
+        table.add_row(f"  {failed.kind}", _rate(failed.rate))
+        if not failed.causes:
+            table.add_row("", _first(failed))
+        for cause in failed.causes:
+            table.add_row(Text(f"    {plain(cause.what, 60)}"), _cause(failed, cause))
+
+
+def _add_flashes(table: Table, flashes: Flashes | None) -> None:
+    if flashes is None:
+        return
+    count = flashes.took.count
+    style = "" if flashes.verified == count else "red"
+    text = _times(flashes.took)
+    table.add_row(
+        "flashed in", text.append(f"; {flashes.verified} of {count} read back as written", style)
+    )
+    if flashes.not_back:
+        style = "yellow" if flashes.recovered == flashes.not_back else "red"
+        recovered = f"{flashes.recovered} of {flashes.not_back}"
+        table.add_row("recovered", Text(f"{recovered}, with the last good image", style))
 
 
 def _add_stages(table: Table, boots: BootStages | None) -> None:
