@@ -6,6 +6,8 @@ writes DIR/bench.yaml, which labgrid reads, and keeps the bench until it is inte
 is a QEMU machine that has power while its outlet is on. The strip answers on the loopback alone,
 and so do the boards with SSH, for a key in DIR; with --console-only they have none. With
 --welded N the relay of outlet N sticks: its board stays on when it is switched off.
+With --cards the boards are shells of this machine, each with a card in an SD mux, a loop device,
+which needs root. They boot the image on the card: DIR/good.img does, and DIR/broken.img does not.
 """
 
 from __future__ import annotations
@@ -21,8 +23,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/bench"))
 
-from bench_boards import QemuOnTheBench, free_port, qemu_command
+from bench_boards import (
+    CardBoard,
+    ProcessBoard,
+    QemuOnTheBench,
+    card_image,
+    free_port,
+    qemu_command,
+)
+from bench_card import MIB, card, loop_device
 from bench_files import (
+    MUX,
     POWER,
     SERIAL,
     power_port,
@@ -46,7 +57,7 @@ class SimulatedBench:
     environment: Path
     power: Strip
     #: The boards behind the outlets 1, 2, ...
-    plugs: Sequence[QemuOnTheBench]
+    plugs: Sequence[QemuOnTheBench | ProcessBoard]
 
 
 @contextmanager
@@ -99,6 +110,46 @@ def new_key(path: Path) -> str:
     return path.with_suffix(".pub").read_text().strip()
 
 
+#: Bytes of a card, and of the images for it.
+_CARD, _IMAGE = 64 * MIB, 32 * MIB
+_RESOURCES = Path(__file__).absolute().parents[1] / "tests/bench/bench_labgrid.py"
+
+
+@contextmanager
+def bench_with_cards(directory: Path, names: Sequence[str]) -> Iterator[SimulatedBench]:
+    """Yield a bench with boards that boot from cards, which have the good image; needs root."""
+    good = card_image(directory / "good.img", "7.0-good", _IMAGE)
+    card_image(directory / "broken.img", None, _IMAGE)
+    with ExitStack() as stack:
+        lines, plugs, muxes = [], [], []
+        for name in names:
+            place = directory / name
+            place.mkdir(exist_ok=True)
+            lines.append(SerialLine())
+            stack.callback(lines[-1].close)
+            muxes.append(
+                stack.enter_context(card(place, _CARD, device=stack.enter_context(loop_device())))
+            )
+            with muxes[-1].backing.open("r+b") as medium:
+                medium.write(good.read_bytes())
+            plugs.append(CardBoard(muxes[-1].backing, lines[-1]))
+        power = stack.enter_context(strip(*plugs))
+        targets = {
+            name: target(
+                resources=[power_port(power, index), serial_port(line.path), mux.resource()],
+                drivers=[POWER, SERIAL, *MUX],
+            )
+            for index, (name, line, mux) in enumerate(zip(names, lines, muxes, strict=True), 1)
+        }
+        environment = directory / "bench.yaml"
+        # One tool serves all muxes.
+        environment.write_text(
+            f"imports: [{_RESOURCES}]\ntools: {{usbsdmux: {muxes[0].tool}}}\n"
+            + targets_text(targets)
+        )
+        yield SimulatedBench(environment, power, plugs)
+
+
 def main() -> int:
     """Keep the bench until SIGINT or SIGTERM."""
     parser = argparse.ArgumentParser(
@@ -107,6 +158,7 @@ def main() -> int:
     parser.add_argument("directory", type=Path, help="where its files are written")
     parser.add_argument("--boards", type=int, default=2, metavar="N", help="how many (2)")
     parser.add_argument("--machine", default="virt-arm64", help="a virtual board (virt-arm64)")
+    parser.add_argument("--cards", action="store_true", help="boards that boot from cards")
     parser.add_argument("--welded", type=int, action="append", default=[], metavar="N")
     parser.add_argument("--console-only", action="store_true", help="boards without SSH")
     asked = parser.parse_args()
@@ -117,9 +169,14 @@ def main() -> int:
     # Threads of the bench inherit it: the signal waits for sigwait().
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     try:
-        with simulated_bench(
-            asked.directory, asked.machine, names, ssh=not asked.console_only
-        ) as bench:
+        directory = asked.directory.absolute()
+        directory.mkdir(parents=True, exist_ok=True)
+        made = (
+            bench_with_cards(directory, names)
+            if asked.cards
+            else simulated_bench(asked.directory, asked.machine, names, ssh=not asked.console_only)
+        )
+        with made as bench:
             for index in asked.welded:
                 outlet = bench.power.outlets[index]
                 outlet.welded, outlet.honest = True, False

@@ -98,8 +98,15 @@ def hung_board(line: SerialLine) -> ProcessBoard:
     return ProcessBoard(["sh", "-c", script], line)
 
 
-#: What a card must begin with for a card_board() to boot, up to the end of the line.
+#: What a card must begin with for a CardBoard to boot; the version follows.
 BOOTS = b"whylate bench image "
+
+
+def card_image(path: Path, version: str | None, size: int) -> Path:
+    """Write an image of random bytes for a CardBoard; without a version it does not boot."""
+    first = BOOTS + version.encode() + b"\n" if version is not None else b"none\n"
+    path.write_bytes(first + random.Random(path.name).randbytes(size - len(first)))
+    return path
 
 
 class CardBoard(ProcessBoard):

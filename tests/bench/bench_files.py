@@ -46,6 +46,8 @@ def ssh_service(port: int) -> str:
 
 POWER = "NetworkPowerDriver: {}"
 SERIAL = "SerialDriver: {}"
+#: Of a board with its card in a mux.
+MUX = ("USBSDMuxDriver: {}", "USBStorageDriver: {}")
 
 
 def ssh_driver(key: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import random
 import subprocess
 import sys
 import time
@@ -24,9 +23,9 @@ from whylate.soak.model import Cycle
 pytest.importorskip("labgrid")
 sys.path.append(str(Path(__file__).parents[1] / "bench"))
 
-from bench_boards import BOOTS, CardBoard
+from bench_boards import CardBoard, card_image
 from bench_card import MIB, Card, can_loop, card
-from bench_files import POWER, SERIAL, environment, power_port, serial_port, target
+from bench_files import MUX, POWER, SERIAL, environment, power_port, serial_port, target
 from bench_line import SerialLine
 from bench_supplies import Outlet, strip
 
@@ -42,10 +41,7 @@ SIZE = 2 * MIB
 
 
 def image(path: Path, version: str | None, size: int = SIZE) -> Path:
-    """Write an image; one without a version does not boot."""
-    first = BOOTS + version.encode() + b"\n" if version is not None else b"none\n"
-    path.write_bytes(first + random.Random(str(path)).randbytes(size - len(first)))
-    return path
+    return card_image(path, version, size)
 
 
 class Watcher(Quiet):
@@ -110,7 +106,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
             with strip(CardBoard(medium.backing, line)) as power:
                 board7 = target(
                     resources=[power_port(power), serial_port(line.path), medium.resource()],
-                    drivers=[POWER, SERIAL, "USBSDMuxDriver: {}", "USBStorageDriver: {}"],
+                    drivers=[POWER, SERIAL, *MUX],
                 )
                 path = environment(tmp_path, board7=board7)
                 yield Bench(tmp_path, path, medium, power.outlets[1])
