@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from whylate.boards.board import Board, BoardError, Power
+from whylate.boards.boot.restart import Reboots
 from whylate.boards.notes import noted_use
 from whylate.run.errors import RequestError
 from whylate.run.progress import Observer
@@ -95,6 +96,8 @@ def soak(
             if found_on is None:
                 observer.log(f"it is unknown whether {board.name} is on: it will be off at the end")
             card = SoakCard(board, plan, directory) if plan.flash is not None else None
+            if plan.reboot and isinstance(board, Reboots):
+                board.use_reboots()
             ended: Ended = "ended early"
             try:
                 observer.log(f"switching {board.name} off")
@@ -125,6 +128,8 @@ def _cycles(
     card: SoakCard | None,
 ) -> Ended:
     failures = 0
+    #: Whether the former cycle left the board on, so that this one reboots it.
+    up = False
     while not goal.reached(journal.cycles):
         if failures >= goal.give_up:
             return "given up"
@@ -143,6 +148,7 @@ def _cycles(
             mark_seen=_mark_seen(journal.cycles),
             leave_crashed=goal.until_crash,
             card=card,
+            reboot=up,
         )
         cycle = runner.carry_out(number, journal.session)
         if card is not None and cycle.outcome in NOT_BACK:
@@ -153,6 +159,7 @@ def _cycles(
             return "at a crash"
         if cycle.flash is not None and cycle.flash.recovered is False:
             return "parked"
+        up = bool(journal.plan.reboot) and cycle.outcome == "ok"
         failures = 0 if cycle.outcome in {"ok", "interrupted"} else failures + 1
     return "done"
 

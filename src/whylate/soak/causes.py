@@ -17,6 +17,7 @@ _BEFORE_PROGRAMS: tuple[Outcome, ...] = (
     "no-power",
     "flash-failed",
     "no-boot",
+    "reboot-failed",
     "no-probe",
     "hung",
 )

@@ -214,5 +214,12 @@ def begins_with_the_boot(log: bytes) -> bool | None:
     return False if not log.strip() else None
 
 
+def holds_a_boot(log: bytes) -> bool | None:
+    """Whether a boot begins somewhere in the log, as behind a shutdown; None: it shows none."""
+    if not log.strip():
+        return False
+    return True if _FIRST_WORDS.search(log) else None
+
+
 def _same(first: IO[bytes], second: IO[bytes]) -> bool:
     return os.path.samestat(os.fstat(first.fileno()), os.fstat(second.fileno()))

@@ -22,7 +22,7 @@ from whylate.run.progress import Observer, Progress, Step
 from whylate.soak.boot_stages import boot_stages
 from whylate.soak.card import SoakCard
 from whylate.soak.causes import crash_causes, job_causes, worst
-from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot
+from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot, holds_a_boot
 from whylate.soak.guard import HANG_UP_S, Guard
 from whylate.soak.journal import CONSOLE, RECORDING
 from whylate.soak.kernel_log import (
@@ -44,6 +44,7 @@ from whylate.soak.model import (
     SoakPlan,
 )
 from whylate.soak.own_stages import stages_of
+from whylate.soak.reboot import check_means, reboot
 from whylate.soak.run_result import RunResult, read_result
 
 #: The time beyond its plan after which a run loses power. It covers copying the probe over a slow
@@ -59,6 +60,8 @@ _ANSWERED: tuple[FailureKind, ...] = ("run-failed", "job-failed", "timed-out")
 LEAVE_S = 10.0
 #: A board that was up answers within this.
 ANSWER_S = 20.0
+#: A call that waits for a board that reboots may take so much longer than it should.
+_CALL_S = 5.0
 #: A mark that was printed on the board is in the console's log after this.
 MARK_S = 5.0
 MAX_WHY = 400
@@ -91,7 +94,8 @@ class CycleRunner:
     off_first: switch off before, since the former cycle failed. mark_seen: whether the console
     showed a mark that was printed on the board before; None: not tried yet. leave_crashed: a board
     on which the kernel or a program crashed, or that hangs, is left on as it is. card: the one to
-    which the image is written first.
+    which the image is written first. reboot: the board is up, and is rebooted by the plan's means
+    in place of its power.
     """
 
     def __init__(
@@ -106,6 +110,7 @@ class CycleRunner:
         mark_seen: bool | None,
         leave_crashed: bool = False,
         card: SoakCard | None = None,
+        reboot: bool = False,
     ) -> None:
         assert board.power is not None  # noqa: S101 - soak() refuses such boards
         self._board = board
@@ -118,6 +123,8 @@ class CycleRunner:
         self._mark_seen = mark_seen
         self._leave_crashed = leave_crashed
         self._card = card
+        self._reboots = reboot
+        self._reboot_s: float | None = None
         console = board.console
         self._tail = ConsoleTail(console, place / CONSOLE) if console is not None else None
         self._guard = Guard(self._power, self._tail, stopped)
@@ -153,7 +160,10 @@ class CycleRunner:
             with self._guard:
                 try:
                     self._write_card()
-                    self._boot()
+                    if self._reboots:
+                        self._reboot()
+                    else:
+                        self._boot()
                     # A prompt of its console may come later than it takes commands.
                     self._guard.booting = False
                     self._run()
@@ -169,7 +179,7 @@ class CycleRunner:
                     self._causes = self._find_causes(printed)
                     stages = self._find_stages(printed)
                     left_on = self._is_left(failure)
-                    off = None if left_on else self._off()
+                    off = None if left_on or self._stays_up(failure) else self._off()
             if off is not None and failure is None:
                 self._stage = "off"
                 failure = off
@@ -192,6 +202,7 @@ class CycleRunner:
             stage="done" if outcome == "ok" else self._stage,
             why=short_why(why),
             boot_s=_rounded(self._boot_s),
+            reboot_s=_rounded(self._reboot_s),
             measuring_s=_rounded(self._measuring_s),
             total_s=round(time.monotonic() - begun, 3),
             run_s=_rounded(self._run_s),
@@ -252,10 +263,38 @@ class CycleRunner:
             self._stage = "boot"
             raise CycleFailedError("no-boot", str(error)) from None
         self._boot_s = time.monotonic() - started
+        self._has_booted()
+        if self._plan.reboot:
+            check_means(self._board, self._plan.reboot)
+
+    def _has_booted(self) -> None:
         if self._tail is not None:
             self._tail.copy()
             self._booted_bytes = self._tail.bytes
         self._unless_left()
+
+    def _reboot(self) -> None:
+        """Reboot the board by the plan's means; one that does not come back loses its power."""
+        self._stage = "reboot"
+        if self._stopped():
+            raise _LeftError
+        limit_s = self._plan.boot_timeout_s
+        # The wait ends by itself, and has the better reason, unless a call blocks.
+        self._guard.stage(limit_s + _CALL_S, 0.0)
+        started = self._switched_on = time.monotonic()
+        self._observer.log(f"rebooting {self._board.name}")
+        why = ""
+        try:
+            reboot(self._board, self._plan.reboot, limit_s, lambda: self._guard.cut is not None)
+        except BoardError as error:
+            why = str(error)
+        self._unless_left()
+        if self._guard.cut == "late":
+            why = f"it did not come back within {limit_s:g} s"
+        if why:
+            raise CycleFailedError("reboot-failed", f"{why}{self._last_words()}")
+        self._reboot_s = time.monotonic() - started
+        self._has_booted()
 
     def _has_power(self) -> bool:
         """Whether anything shows that a board that did not boot has power."""
@@ -381,6 +420,12 @@ class CycleRunner:
             return "no-power", str(error)
         return None
 
+    def _stays_up(self, failure: tuple[Outcome, str] | None) -> bool:
+        """Whether the board is left on for the next cycle, which reboots it."""
+        if not self._plan.reboot or self._guard.cut is not None:
+            return False
+        return worst(failure, self._causes)[0] == "ok"
+
     def _is_left(self, failure: tuple[Outcome, str] | None) -> bool:
         """Whether the board is left on: it crashed or hangs, and still has its power."""
         if not self._leave_crashed or self._guard.cut is not None:
@@ -413,7 +458,7 @@ class CycleRunner:
         log = self._tail.read()
         return ConsoleCheck(
             bytes=self._tail.bytes,
-            begins=begins_with_the_boot(log),
+            begins=(holds_a_boot if self._reboots else begins_with_the_boot)(log),
             ends=self._ends,
             cut=self._tail.cut,
         )

@@ -15,6 +15,7 @@ SCHEMA_VERSION = 2
 #: no-power: the supply does not switch, or nothing shows that it did.
 #: flash-failed: the image could not be written to the card, or is read back otherwise.
 #: no-boot: the board got power and did not boot in time.
+#: reboot-failed: it did not reboot by the means of the soak in time; its power was cut.
 #: no-probe: it booted, and the probe did not start.
 #: run-failed: the workload failed, or its recording cannot be trusted; the board still answered.
 #: job-failed: the command that was run ended with a status other than 0, or by a signal.
@@ -26,6 +27,7 @@ FailureKind = Literal[
     "no-power",
     "flash-failed",
     "no-boot",
+    "reboot-failed",
     "no-probe",
     "run-failed",
     "job-failed",
@@ -74,6 +76,9 @@ class SoakPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     #: The image for a board that does not boot, and for the end; None: what the card had.
     recover: str | None = None
     recover_sha256: str | None = None
+    #: By what each cycle after the first reboots the board: a command with its arguments, or
+    #: ["watchdog"]; []: by its power.
+    reboot: list[str] = []
 
 
 class Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -178,12 +183,15 @@ class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     session: Count
     started: str
     outcome: Outcome
-    #: The last stage: flash, power, boot, probe, run, off.
+    #: The last stage: flash, power, boot, reboot, probe, run, off.
     stage: str
     #: One line; empty for success.
     why: str = ""
     #: From the order to switch on until it took commands, and until measuring began.
     boot_s: float | None = None
+    #: From the order to reboot until it took commands with another boot id; None: it was switched
+    #: on.
+    reboot_s: float | None = None
     measuring_s: float | None = None
     total_s: float = 0.0
     #: How long the run took, from where measuring began.

@@ -193,6 +193,8 @@ class SoakSummary(msgspec.Struct, frozen=True, kw_only=True):
     #: None where the cycles write no image.
     flashes: Flashes | None
     boot: Times | None
+    #: Of the cycles that rebooted the board by the plan's means.
+    reboot: Times | None
     #: None where no console was watched.
     boot_stages: BootStages | None
     #: Lockups by how long a boot had no clock source; None where no console shows that.
@@ -230,6 +232,7 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
         boot=times([cycle.boot_s for cycle in judged if cycle.boot_s is not None]),
         boot_stages=_boot_stages(judged, stages_of(plan)),
         clock_windows=clock_windows(judged),
+        reboot=times([cycle.reboot_s for cycle in judged if cycle.reboot_s is not None]),
         measuring=times([cycle.measuring_s for cycle in judged if cycle.measuring_s is not None]),
         run=times([cycle.run_s for cycle in good if cycle.run_s is not None]),
         figures=_figures(good),
@@ -386,7 +389,11 @@ def _causes(cycles: Sequence[Cycle], kind: FailureKind, of: int, hours: float) -
 
 
 def _consoles(judged: Sequence[Cycle]) -> Consoles:
-    whole = [cycle.console.whole for cycle in judged if cycle.console is not None and cycle.boot_s]
+    whole = [
+        cycle.console.whole
+        for cycle in judged
+        if cycle.console is not None and (cycle.boot_s or cycle.reboot_s)
+    ]
     # A board that crashed during the run cannot print the mark after it.
     return Consoles(whole=whole.count(True), cut=whole.count(False), unknown=whole.count(None))
 

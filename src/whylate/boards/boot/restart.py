@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 from whylate.boards.board import Board, BoardError, Notify, notify_nobody
 from whylate.boards.boot.board_files import OURS, has_tool, run, sync
@@ -16,6 +17,17 @@ RESTART_S = 240.0
 _POLL_S = 1.0
 #: The answer to the command must be out before the board goes down.
 _LATER = '(sleep 1; exec "$@") >/dev/null 2>&1 </dev/null &'
+
+
+@runtime_checkable
+class Reboots(Protocol):
+    """A virtual board, which ends where it reboots unless that is expected."""
+
+    def use_reboots(self) -> None:
+        """Stay on when the board reboots, from the next time that it is switched on."""
+
+    def expect_reboot(self) -> None:
+        """Have boot() wait for another boot than the one so far, without switching it on."""
 
 
 def boot_id(board: Board) -> str:
@@ -40,17 +52,36 @@ def restart_by(board: Board, argv: Sequence[str], notify: Notify) -> None:
     before = boot_id(board)
     sync(board)
     notify(f"restarting {board.name}")
+    run_later(board, argv)
+    await_restart(board, before)
+
+
+def run_later(board: Board, argv: Sequence[str]) -> None:
+    """Run a command by which a board restarts, in a second and without its answer."""
     # As it goes down a board may close the connection before the answer.
     with contextlib.suppress(BoardError):
         board.run(["sh", "-c", _LATER, OURS, *argv])
-    deadline = time.monotonic() + RESTART_S
+
+
+def await_restart(
+    board: Board,
+    before: str,
+    timeout_s: float = RESTART_S,
+    given_up: Callable[[], bool] = lambda: False,
+) -> None:
+    """Wait until a board is up with another boot id than before; raises BoardError.
+
+    given_up: whether to stop waiting, as after its power was cut.
+    """
+    deadline = time.monotonic() + timeout_s
     reason = "it is still up"
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and not given_up():
         time.sleep(_POLL_S)
         try:
             board.boot(notify_nobody)
             if boot_id(board) != before:
                 return
+            reason = "it is still up"
         except BoardError as error:
             reason = str(error)
-    raise BoardError(f"{board.name} did not restart within {RESTART_S:g} s: {reason}")
+    raise BoardError(f"{board.name} did not restart within {timeout_s:g} s: {reason}")

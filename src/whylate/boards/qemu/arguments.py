@@ -35,6 +35,8 @@ class Start:
     kernel_args: tuple[str, ...] = ()
     #: The port of this machine that is forwarded to the board's SSH server; None: no network.
     ssh_port: int | None = None
+    #: Whether it reboots where it would otherwise end.
+    reboots: bool = False
     #: Whether it has a network on which it reaches this machine, for loads.
     network: bool = False
 
@@ -65,7 +67,8 @@ def arguments(
         *("-kernel", str(_kernel(image, virtual=virtual)), "-initrd", str(initrd)),
         *(("-dtb", str(image.dtb)) if image.dtb else ()),
         *("-append", " ".join([*kernel, *start.kernel_args])),
-        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+        *("-nodefaults", "-no-user-config", "-display", "none"),
+        *(() if start.reboots else ("-no-reboot",)),
         *_network(board, start),
     ]
     if virtual:

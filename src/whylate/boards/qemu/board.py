@@ -127,7 +127,7 @@ class QemuBoard:
         self._directory = directory
         self._lock = BoardLock(directory, board.name)
         self._bounded = BoundedLog(self.machine.console_log)
-        self.power = QemuPower(self.machine, self._switch_on, self._close_shell)
+        self.power = QemuPower(self.machine, self._switch_on, self._forget_boot)
         self.console = QemuConsole(self.machine, framed=not board.description.port)
         self._shell: ConsoleShell | None = None
         self._drain: DrainedConsole | None = None
@@ -136,6 +136,9 @@ class QemuBoard:
         self._outlive = False
         self._root, self._root_sha256 = self.options.root, ""
         self._network = False
+        self._reboots = False
+        #: Bytes of the console's log before a reboot that is expected; None: none is.
+        self._rebooting_from: int | None = None
 
     @property
     def name(self) -> str:
@@ -166,8 +169,21 @@ class QemuBoard:
         """Have a network interface that reaches this machine, from the next boot on."""
         self._network = True
 
+    def use_reboots(self) -> None:
+        """Stay on when the board reboots, from the next time that it is switched on."""
+        self._reboots = True
+
+    def expect_reboot(self) -> None:
+        """Have boot() wait for another boot than the one so far, without switching it on."""
+        self._close_shell()
+        with contextlib.suppress(OSError):
+            self._rebooting_from = self.console.log.stat().st_size
+
     def boot(self, notify: Notify) -> None:
         """Switch it on where it is off, and wait for its shell; raises BoardError."""
+        if self._rebooting_from is not None:
+            self.machine.wait_for(READY, BOOT_S, self._rebooting_from)
+            return
         if self._network and self.power.is_on() and not self._switched_on:
             raise BoardBusyError(
                 f"{self.name} is on, perhaps without a network: switch it off first "
@@ -352,11 +368,16 @@ class QemuBoard:
             kernel_args=self.options.kernel_args,
             ssh_port=self.options.ssh_port if output is None else None,
             network=self._network and output is None,
+            reboots=self._reboots and output is None,
         )
         image = self._image()
         initrd = self._with_files(image, files)
         command = arguments(self.virtual, qemu, image, initrd, start)
         self.machine.start([*wrapper, *command], outlive=self._outlive)
+
+    def _forget_boot(self) -> None:
+        self._rebooting_from = None
+        self._close_shell()
 
     def _image(self) -> Image:
         cache = cache_directory()

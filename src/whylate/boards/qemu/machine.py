@@ -112,14 +112,16 @@ class Machine:
             raise self._unwritable(error) from None
         self._process = process
 
-    def wait_for(self, text: bytes, timeout_s: float) -> None:
+    def wait_for(self, text: bytes, timeout_s: float, begin: int = 0) -> None:
         """Wait until the console has printed text; raises BoardError with its last words.
+
+        begin: bytes of its log that are not searched.
 
         BootAgainError where QEMU failed an assertion, and where the kernel has reported a stalled
         CPU and has not recovered in STALLED_S.
         """
         deadline = time.monotonic() + timeout_s
-        search = _Search(self.console_log, text)
+        search = _Search(self.console_log, text, begin)
         search_at = time.monotonic() + POLL_S
         stalled = False
         while not search.matches():
@@ -202,10 +204,10 @@ class Machine:
 class _Search:
     """Searches a growing log for a text, each part once."""
 
-    def __init__(self, path: Path, text: bytes) -> None:
+    def __init__(self, path: Path, text: bytes, begin: int = 0) -> None:
         self._path = path
         self._text = text
-        self._at = 0
+        self._at = begin
         #: The end of what was read: the text may begin there.
         self._before = b""
 

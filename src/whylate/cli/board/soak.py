@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from whylate.cli.board.soak_run import carry_out, compare, finish, sides_of
 from whylate.cli.board.soak_workload import WORKLOADS, SoakCommand, workload_run
 from whylate.cli.board_options import board_options
 from whylate.cli.option_groups import Heading, option_under
-from whylate.cli.parameter_types import DURATION, LOAD, CommaList, NewPath
+from whylate.cli.parameter_types import DURATION, LOAD, CommaList, NewPath, Parsed
 from whylate.cli.print_json import json_option
 from whylate.cli.run_options import new_directory
 from whylate.lab.description import names
@@ -29,6 +30,7 @@ _what = option_under(Heading.WHAT)
 _length = option_under(Heading.LENGTH)
 _where = option_under(Heading.WHERE)
 _output = option_under(Heading.OUTPUT)
+_COMMAND = Parsed("command", shlex.split)
 _IMAGE = click.Path(exists=True, dir_okay=False)
 
 
@@ -75,6 +77,9 @@ _IMAGE = click.Path(exists=True, dir_okay=False)
 @_where("--recover", type=_IMAGE, metavar="IMAGE",
               help="With --flash: the image for a board that does not boot, and for the end.  "
               "[default: what the card had]")  # fmt: skip
+@_where("--reboot", metavar="CMD", type=_COMMAND,
+              help="Reboot the board for each cycle after the first by this command, like "
+              "'reboot -f', or by its `watchdog`, in place of its power.")  # fmt: skip
 @_length("--give-up", type=click.IntRange(1), default=20, show_default=True, metavar="N",
               help="End after N failures in succession.")  # fmt: skip
 @_output("-o", "--output", type=NewPath(), metavar="DIR",
@@ -101,6 +106,7 @@ def soak(
     off_ns: int | None,
     image: str | None,
     recover: str | None,
+    reboot: list[str] | None,
     give_up: int,
     compared: tuple[str, str] | None,
     counted: tuple[FailureKind, ...] | None,
@@ -155,7 +161,7 @@ def soak(
 
     def plan_for(name: str, run: RunPlan, options: BoardOptions) -> SoakPlan:
         # The kernel of a virtual board resets after a panic, and the board then ends.
-        halt = ["panic=0"] if until_crash and name in names() else []
+        halt = ["panic=0"] if (until_crash or reboot) and name in names() else []
         off_s = off_ns / 1e9 if off_ns is not None else (0.0 if name in names() else 2.0)
         return SoakPlan(
             board=name,
@@ -170,6 +176,7 @@ def soak(
             boot_stages=from_file or declared_stages(name, declared_options(name, options)),
             flash=image,
             flash_sha256=sum_of_image(image) if image is not None else None,
+            reboot=reboot or [],
             recover=recover,
             recover_sha256=sum_of_image(recover) if recover is not None else None,
         )
@@ -189,7 +196,7 @@ _NEEDS = (
     ("counted", "compared", "--count says what --compare compares"),
     ("recover", "image", "--recover is the good image of --flash IMAGE"),
 )
-_OF_ONE_BOARD = {"until_crash": "--until-crash", "image": "--flash"}
+_OF_ONE_BOARD = {"until_crash": "--until-crash", "image": "--flash", "reboot": "--reboot"}
 
 
 def _check_together(ctx: click.Context) -> None:
@@ -201,6 +208,10 @@ def _check_together(ctx: click.Context) -> None:
     for name, option in _OF_ONE_BOARD.items():
         if given[name] and given["compared"] is not None:
             raise click.UsageError(f"{option} is of one board: not with --compare")
+    if given["reboot"] is not None and given["image"] is not None:
+        raise click.UsageError("--flash switches the board off in each cycle: not with --reboot")
+    if given["reboot"] == []:
+        raise click.UsageError("--reboot has no command")
 
 
 #: The options that say which wakeups are measured where there is no workload.

@@ -47,6 +47,8 @@ def print_table(summary: SoakSummary, directory: Path, ended: str, card: str = "
     table.add_row("booted in", _times(summary.boot))
     _add_stages(table, summary.boot_stages)
     _add_windows(table, summary.clock_windows)
+    if summary.reboot is not None:
+        table.add_row("rebooted in", _times(summary.reboot))
     table.add_row("measuring after", _times(summary.measuring))
     if summary.run is not None:
         table.add_row("ran for", _times(summary.run))
