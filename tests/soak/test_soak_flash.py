@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from soak_plans import wakeup_soak
+from whylate.run.errors import RequestError
 from whylate.run.progress import Quiet
 from whylate.soak.card import read_card_state, sum_of_image
 from whylate.soak.carry_out import Ended, Goal, soak
@@ -74,17 +75,25 @@ class Bench:
             *("--run-for", "100ms", *words),
         ]
 
-    def soaked(self, new: Path, recover: Path | None = None, cycles: int = 2) -> Ended:
-        """Carry a soak out in this process."""
+    def soaked(
+        self,
+        new: Path,
+        recover: Path | None = None,
+        *,
+        cycles: int = 2,
+        watcher: Watcher | None = None,
+        sha256: str | None = None,
+    ) -> Ended:
+        """Carry a soak out in this process; sha256: of the image when the soak began."""
         board = labgrid_board("board7", self.environment, options=BenchOptions(boot_s=20.0))
         plan = wakeup_soak(
             boot_timeout_s=4.0,
             flash=str(new),
-            flash_sha256=sum_of_image(str(new)),
+            flash_sha256=sha256 or sum_of_image(str(new)),
             recover=str(recover) if recover is not None else None,
             recover_sha256=sum_of_image(str(recover)) if recover is not None else None,
         )
-        return soak(board, plan, Goal(cycles=cycles), self.soak, Watcher())
+        return soak(board, plan, Goal(cycles=cycles), self.soak, watcher or Watcher())
 
     def printed_by(self, cycle: int, log: str = "console.log") -> bytes:
         """What the board printed in a cycle."""
@@ -182,15 +191,42 @@ def test_a_board_that_cannot_be_recovered_is_parked_without_power(bench: Bench) 
     assert "worse.img; what it had before is not kept" in " ".join(shown.stdout.split())
 
 
-def test_what_the_card_had_recovers_the_board_and_its_note_is_put_back(bench: Bench) -> None:
+def test_a_card_that_does_not_keep_the_image_gets_what_it_had_and_its_note(bench: Bench) -> None:
     before = bench.card.backing.read_bytes()
     board = labgrid_board("board7", bench.environment)
     board.hold(notify_nobody)
     note_image(board, Path("the-image-before.xz"))
     board.close()
-    assert bench.soaked(image(bench.directory / "bad.img", None), cycles=1) == "done"
+    new = image(bench.directory / "new.img", "7.1-new", 9 * MIB)
+
+    class Wearing(Watcher):
+        worn = False
+
+        def log(self, text: str) -> None:
+            """Flip a bit of the card, once, while it is read back."""
+            if text.startswith("reading the card back: 4 of") and not self.worn:
+                self.worn = True
+                with bench.card.backing.open("r+b") as file:
+                    file.seek(7 * MIB)
+                    file.write(bytes([new.read_bytes()[7 * MIB] ^ 1]))
+
+    assert bench.soaked(new, cycles=1, watcher=Wearing()) == "done"
+    (cycle,) = bench.cycles
+    assert (cycle.outcome, cycle.stage) == ("flash-failed", "flash")
+    assert f"at offset {7 * MIB}" in cycle.why
+    assert cycle.flash is not None
+    assert not cycle.flash.verified
+    assert cycle.flash.recovered, cycle.flash.why_not
     assert bench.card.backing.read_bytes() == before
     assert b"7.0-before" in bench.printed_by(1, "recovery.log")
     noted = read_image(state_of(board))
     assert noted is not None
     assert noted.image == "the-image-before.xz"
+
+
+def test_an_image_that_changed_since_the_soak_began_is_not_written(bench: Bench) -> None:
+    before = bench.card.backing.read_bytes()
+    new = image(bench.directory / "new.img", "7.1-new")
+    with pytest.raises(RequestError, match=r"new\.img is not what it was when the soak began"):
+        bench.soaked(new, sha256="0" * 64)
+    assert bench.card.backing.read_bytes() == before

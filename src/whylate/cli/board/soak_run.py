@@ -180,7 +180,7 @@ def _end_reason(summary: SoakSummary, goal: Goal | None, ended: Ended | None, bo
     if ended == "parked":
         why = summary.flashes.why_not if summary.flashes is not None else ""
         name = plain(board, 80)
-        return f"ended: {name} was not recovered, and its power is off: {plain(why, 300)}"
+        return f"ended: {name} was not recovered and is parked, its power is off: {plain(why, 300)}"
     if ended == "given up":
         return f"{ended}: {goal.give_up} cycles in succession failed"
     done = []
@@ -223,8 +223,10 @@ class _Watcher:
         """Show the outcome of a cycle."""
         if not self._terminal:
             booted = f", booted in {cycle.boot_s:.1f} s" if cycle.boot_s is not None else ""
+            booted += f", rebooted in {cycle.reboot_s:.1f} s" if cycle.reboot_s is not None else ""
             booted += f", ran for {cycle.run_s:.1f} s" if cycle.run_s is not None else ""
             why = f": {plain(cycle.why, 200)}" if cycle.why else ""
+            why += "; recovered" if cycle.flash is not None and cycle.flash.recovered else ""
             with contextlib.suppress(OSError):
                 click.echo(
                     f"whylate: {self._side}cycle {cycle.cycle}: {cycle.outcome}{booted}{why}",
