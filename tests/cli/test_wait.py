@@ -71,13 +71,18 @@ def commits(folder: Path) -> list[str]:
     ]
 
 
+def soak(folder: Path) -> list[str]:
+    del folder
+    return ["board", "soak", BOARD, "--cycles", "1", "--run-for", "1s"]
+
+
 def experiment(folder: Path) -> list[str]:
     shutil.copytree(RECORDING, folder / "before")
     return ["explain", "before", "--experiment", "thp=never", "--rounds", "4", "--for", "1s"]
 
 
 @pytest.mark.usefixtures("taken")
-@pytest.mark.parametrize("made", [settings, commits, experiment])
+@pytest.mark.parametrize("made", [settings, commits, experiment, soak])
 def test_a_board_that_somebody_has_is_waited_for(
     made: Callable[[Path], list[str]], tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,7 +12,8 @@ from click.core import ParameterSource
 from whylate.boards.open import BoardOptions, declared_options
 from whylate.cli.board.soak_run import carry_out, compare, finish, sides_of
 from whylate.cli.board.soak_workload import WORKLOADS, SoakCommand, workload_run
-from whylate.cli.board_options import board_options
+from whylate.cli.board_options import board_options, wait_option
+from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import DURATION, LOAD, CommaList, NewPath, Parsed
 from whylate.cli.print_json import json_option
@@ -88,6 +90,7 @@ _IMAGE = click.Path(exists=True, dir_okay=False)
 @_output("--show", type=click.Path(path_type=Path), metavar="DIR",
               help="Only show the soak in this directory.")  # fmt: skip
 @json_option
+@wait_option
 @board_options
 @click.pass_context
 def soak(
@@ -181,13 +184,15 @@ def soak(
             recover_sha256=sum_of_image(recover) if recover is not None else None,
         )
 
+    stopped = Interrupt().wanted
+    options = replace(options, waiting=replace(options.waiting, stopped=stopped))
     if compared is not None:
         sides = sides_of(board, compared, run, options, plan_for)
         directory = output or new_directory("soaks", "+".join(side.name for side in sides))
-        compare(sides, counted or CRASHES, goal, directory, as_json=as_json)
+        compare(sides, counted or CRASHES, goal, directory, stopped, as_json=as_json)
     assert board is not None  # noqa: S101 (checked above)
     directory = output or new_directory("soaks", board)
-    ended = carry_out(plan_for(board, run, options), goal, directory, options)
+    ended = carry_out(plan_for(board, run, options), goal, directory, options, stopped)
     finish(directory, goal, ended, as_json=as_json)
 
 

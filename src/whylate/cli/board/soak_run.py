@@ -15,7 +15,6 @@ import click
 from whylate.boards.open import BoardOptions, open_board
 from whylate.cli.board.soak_card import card_text
 from whylate.cli.board.soak_table import duration, print_comparison, print_table
-from whylate.cli.interrupt import Interrupt
 from whylate.cli.live import LiveView
 from whylate.cli.print_json import print_json
 from whylate.cli.study.run import VARIANT
@@ -82,18 +81,18 @@ def compare(
     counted: Sequence[FailureKind],
     goal: Goal,
     directory: Path,
+    stopped: Callable[[], bool],
     *,
     as_json: bool,
 ) -> NoReturn:
     """Compare two sides, print the comparison, and exit."""
     plan = ComparisonPlan(sides=(sides[0].name, sides[1].name), counted=list(counted))
-    interrupt = Interrupt()
     with LiveView() as view:
         first, second = (
             _Watcher(view, goal, terminal=view.is_terminal, side=f"{plain(side.name, 40)}: ")
             for side in sides
         )
-        ended = compare_soaks(sides, plan, goal, directory, (first, second), interrupt.wanted)
+        ended = compare_soaks(sides, plan, goal, directory, (first, second), stopped)
     _finish_comparison(directory, goal, ended, as_json=as_json)
 
 
@@ -145,13 +144,10 @@ def _refuse_unsupported(board: str, name: str, applied: Applied) -> None:
 
 
 def _with_knobs(options: BoardOptions, applied: Applied) -> BoardOptions:
-    return BoardOptions(
-        options.cpus,
-        (*options.kernel_args, *applied.kernel_args),
-        options.environment,
-        options.ssh_port,
-        options.ssh_key,
-        Path(applied.image) if applied.image else options.root,
+    return dataclasses.replace(
+        options,
+        kernel_args=(*options.kernel_args, *applied.kernel_args),
+        root=Path(applied.image) if applied.image else options.root,
     )
 
 
@@ -191,14 +187,19 @@ def _end_reason(summary: SoakSummary, goal: Goal | None, ended: Ended | None, bo
     return f"{ended}: {', '.join(done)}. The same command resumes it"
 
 
-def carry_out(plan: SoakPlan, goal: Goal, directory: Path, options: BoardOptions) -> Ended:
+def carry_out(
+    plan: SoakPlan,
+    goal: Goal,
+    directory: Path,
+    options: BoardOptions,
+    stopped: Callable[[], bool],
+) -> Ended:
     """Carry the soak out; how it ended."""
-    interrupt = Interrupt()
     options = dataclasses.replace(options, kernel_args=tuple(plan.kernel_args))
     opened = open_board(plan.board, options)
     with LiveView() as view:
         watcher = _Watcher(view, goal, terminal=view.is_terminal)
-        return soak_board(opened, plan, goal, directory, watcher, interrupt.wanted)
+        return soak_board(opened, plan, goal, directory, watcher, stopped)
 
 
 class _Watcher:
