@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 ed501f7d51bf394904a2f139463f388ac9d6e527184f495c0288ba6e7b42d2d1 */
+/* sources: sha256 32f2c0fd8976b6f9afe0d583562d42a238a16fd6230db9a75d71a3a696181882 */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H
