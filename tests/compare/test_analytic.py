@@ -18,6 +18,7 @@ from whylate.cli.compare.analytic import print_analytic
 from whylate.compare.analytic import analytic_bound
 from whylate.recording.errors import LackingError
 from whylate.recording.events import Event, Kind, Window
+from whylate.recording.manifest import MaximumReport
 from whylate.report.plain_console import plain_console
 
 DATA = Path(__file__).parent.parent
@@ -95,6 +96,23 @@ def test_an_execution_that_was_interrupted_is_one_without_what_interrupted_it() 
     longest.add(breakdown((500, Cause.RETURN, "")), window(*nested))
     by_name = {each.name: (each.cost_ns, each.spans_ns) for each in longest.recurring()}
     assert by_name == {"interrupt slow": (60, (0,)), "interrupt timer": (30, (0,))}
+
+
+def test_what_came_outside_of_windows_counts_where_it_was_kept() -> None:
+    longest = LongestPieces()
+    longest.add(breakdown((500, Cause.RETURN, "")), window(*irq(-900, 100)))
+    denser = MaximumReport("interrupt", "eth0", 0, 600, 70, 5, [300, 2_000, 9_000, 50_000])
+    elsewhere = MaximumReport("softirq", "RCU", 0, 1, 900, 5, [])
+    rcu, eth0 = longest.recurring([denser, elsewhere])
+    assert (rcu.name, rcu.cost_ns, rcu.arrivals(10**8)) == ("softirq RCU", 900, 1)
+    assert (eth0.name, eth0.cost_ns) == ("interrupt eth0", 70)
+    # Five arrivals have four gaps; between what was kept, more gaps take what fewer took.
+    assert eth0.spans_ns[:7] == (0, 300, 600, 900, 2_000, 2_300, 2_600)
+    assert eth0.spans_ns[16] == 9_000
+    assert eth0.spans_ns[79] == 50_000
+    # A window that shows more than a recording whose maxima are less dense.
+    (thin,) = longest.recurring([structs.replace(denser, spans_ns=[2_000])])
+    assert thin.spans_ns[1] == 1_000
 
 
 @pytest.mark.parametrize("path", [RECORDED, THREE], ids=lambda path: path.name)

@@ -1,4 +1,4 @@
-"""The longest that each piece of a latency was in any recorded window, and how often it came.
+"""The longest that each piece of a latency was, and how often it came.
 
 What comes once in an activation (the switch, a delay from outside) has the most that it took of any
 activation; a section is in whylate.causes.longest_sections. A thread or a hook counts by its name,
@@ -10,7 +10,7 @@ complete until the thread ran.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from whylate.causes.longest_sections import LongestSections
@@ -18,7 +18,8 @@ from whylate.causes.population import Breakdown
 from whylate.causes.window.piece import Cause
 from whylate.causes.window.timeline import Level, Segment, cut_segments
 from whylate.recording.events import Event, Kind, Window
-from whylate.stats.tail.worst_together import Recurring, shortest_spans
+from whylate.recording.manifest import SPAN_GAPS, MaximumReport
+from whylate.stats.tail.worst_together import Recurring, shortest_spans, spans_of_gaps
 
 #: Levels that come again, and the cause that their time is.
 _RECURRING = {
@@ -31,6 +32,8 @@ _NOT_ONCE = frozenset({*_RECURRING.values(), Cause.INTERRUPTS_DISABLED, Cause.PR
 #: Several of them can queue before an activation, each by its name.
 _BY_NAME = frozenset({Cause.THREAD, Cause.HOOK})
 
+#: Arrivals are looked at over so much time, ns: no latency that is bounded is longer.
+MOST_NS = 1_000_000_000
 #: A cause and the name behind it, "" where it counts as one.
 Name = tuple[Cause, str]
 
@@ -79,17 +82,44 @@ class LongestPieces:
         sections = self._sections.worst(sampled_ns or {})
         return self._once_ns | {(cause, ""): ns for cause, ns in sections.items()}
 
-    def recurring(self) -> list[Recurring]:
-        """Return what comes again, the longest first."""
+    def recurring(self, maxima: Iterable[MaximumReport] = ()) -> list[Recurring]:
+        """Return what comes again, the longest first.
+
+        maxima: of all that came, in windows and outside of them. Arrivals are then as dense as
+        they ever were, and not only in a window.
+        """
+        longest_ns, gaps_ns = Counter(self._cost_ns), _shortest_gaps(maxima)
+        for each in maxima:
+            key = Cause(each.cause), each.name
+            longest_ns[key] = max(longest_ns[key], each.longest_ns)
         return [
-            Recurring(
-                f"{cause} {name}".strip(),
-                cost_ns,
-                shortest_spans(self._arrivals_ns[cause, name]),
-                self.horizon_ns,
-            )
-            for (cause, name), cost_ns in self._cost_ns.most_common()
+            self._recurring(key, cost_ns, gaps_ns.get(key))
+            for key, cost_ns in longest_ns.most_common()
         ]
+
+    def _recurring(self, key: Name, cost_ns: int, gaps_ns: Mapping[int, int] | None) -> Recurring:
+        name = f"{key[0]} {key[1]}".strip()
+        in_windows = shortest_spans(self._arrivals_ns.get(key, ()))
+        if not gaps_ns:
+            # None were kept, or it came once in all of the run.
+            alone = gaps_ns is not None and len(in_windows) < 2
+            return Recurring(
+                name, cost_ns, in_windows or (0,), MOST_NS if alone else self.horizon_ns
+            )
+        spans = list(spans_of_gaps(gaps_ns, MOST_NS))
+        for place, ns in enumerate(in_windows[: len(spans)]):
+            spans[place] = min(spans[place], ns)
+        return Recurring(name, cost_ns, tuple(spans), spans[-1])
+
+
+def _shortest_gaps(maxima: Iterable[MaximumReport]) -> dict[Name, dict[int, int]]:
+    """Return the shortest time of so many gaps between arrivals, over all recordings, by name."""
+    shortest: dict[Name, dict[int, int]] = {}
+    for each in maxima:
+        gaps_ns = shortest.setdefault((Cause(each.cause), each.name), {})
+        for gaps, ns in zip(SPAN_GAPS, each.spans_ns, strict=False):
+            gaps_ns[gaps] = min(gaps_ns.get(gaps, ns), ns)
+    return shortest
 
 
 def _complete_from_ns(window: Window, own: Sequence[Event]) -> int:

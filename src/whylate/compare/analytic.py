@@ -47,6 +47,7 @@ class AnalyticBound(msgspec.Struct, frozen=True):
     unobserved: list[str]
     windows: int
     horizon_ns: int
+    maxima: int
 
 
 def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
@@ -73,7 +74,9 @@ def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
     once = {f"{cause} {name}".strip(): ns for (cause, name), ns in once_ns.items()}
     ordered = merge_ordered([sort_series(cpu) for each in wakeups for cpu in each.series])
     largest_ns = ordered.at_least(ordered.n - 1) if ordered.n else 0
-    recurring = longest.recurring()
+    reports = [each.manifest.recorder for each in wakeups]
+    maxima = [one for each in reports if each is not None for one in each.maxima or ()]
+    recurring = longest.recurring(maxima)
     bound_ns = worst_together(once.values(), recurring, largest_ns)
     at_ns = bound_ns if bound_ns is not None else largest_ns
     pieces = [BoundPiece(name, ns, 1, ns) for name, ns in once.items()]
@@ -91,6 +94,7 @@ def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
         unobserved=_unobserved(wakeups, sampled),
         windows=longest.windows,
         horizon_ns=longest.horizon_ns,
+        maxima=len({(one.cause, one.name) for one in maxima}),
     )
 
 

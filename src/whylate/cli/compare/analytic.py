@@ -72,6 +72,8 @@ def print_analytic(worst: AnalyticBound, console: Console) -> None:
         more = len(worst.pieces) - _MOST_ROWS
         console.print(Text(f"{more} more, together {format_short_ns(rest)}", style="dim"))
     source = f"{format_count(worst.windows)} windows of at most {format_short_ns(worst.horizon_ns)}"
+    if worst.maxima:
+        source += f", and {format_count(worst.maxima)} interrupts and softirqs from all of the run"
     console.print(Text(f"{_EQUATION}; from {source}.", style="dim"))
     console.print(Text(_ASSUMPTIONS, style="dim"))
     if worst.bound_ns is not None and worst.bound_ns > worst.horizon_ns:

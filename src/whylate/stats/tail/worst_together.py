@@ -11,7 +11,7 @@ Cucinotta 2020, ECRTS).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,8 @@ import numpy as np
 _MOST_STEPS = 10_000
 #: Spans of up to so many arrivals are looked for in all places; those of more follow from them.
 _MOST_EXACT = 200
+#: So many are enough for an arrival every 50 µs in half a second.
+_MOST_SPANS = 10_000
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,20 @@ def shortest_spans(sequences: Iterable[Sequence[int]]) -> tuple[int, ...]:
     for gaps in range(len(spans), longest):
         whole, rest = divmod(gaps, _MOST_EXACT - 1)
         spans.append(whole * spans[_MOST_EXACT - 1] + spans[rest])
+    return tuple(spans)
+
+
+def spans_of_gaps(shortest: Mapping[int, int], most_ns: int) -> tuple[int, ...]:
+    """Return lower bounds of the shortest times from the first to the n-th of n arrivals.
+
+    shortest: of so many gaps the shortest time, for one gap at least. What is between follows, as
+    in shortest_spans(). Up to the first that is longer than most_ns, but _MOST_SPANS at most.
+    """
+    gaps = sorted(shortest)
+    spans = [0]
+    while len(spans) < _MOST_SPANS and spans[-1] <= most_ns:
+        count = len(spans)
+        spans.append(max(spans[count - each] + shortest[each] for each in gaps if each <= count))
     return tuple(spans)
 
 
