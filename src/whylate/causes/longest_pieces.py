@@ -10,8 +10,9 @@ complete until the thread ran.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from whylate.causes.longest_sections import LongestSections
 from whylate.causes.population import Breakdown
@@ -82,44 +83,68 @@ class LongestPieces:
         sections = self._sections.worst(sampled_ns or {})
         return self._once_ns | {(cause, ""): ns for cause, ns in sections.items()}
 
-    def recurring(self, maxima: Iterable[MaximumReport] = ()) -> list[Recurring]:
+    def recurring(self, maxima: Sequence[Sequence[MaximumReport]] = ()) -> list[Recurring]:
         """Return what comes again, the longest first.
 
-        maxima: of all that came, in windows and outside of them. Arrivals are then as dense as
-        they ever were, and not only in a window.
+        maxima: of each recording, of all that came in it, in windows and outside of them. Arrivals
+        are then as dense as they ever were, and not only in a window.
         """
-        longest_ns, gaps_ns = Counter(self._cost_ns), _shortest_gaps(maxima)
-        for each in maxima:
-            key = Cause(each.cause), each.name
+        longest_ns, kept = Counter(self._cost_ns), _merge(maxima)
+        for key, each in kept.items():
             longest_ns[key] = max(longest_ns[key], each.longest_ns)
         return [
-            self._recurring(key, cost_ns, gaps_ns.get(key))
+            self._recurring(key, cost_ns, kept.get(key))
             for key, cost_ns in longest_ns.most_common()
         ]
 
-    def _recurring(self, key: Name, cost_ns: int, gaps_ns: Mapping[int, int] | None) -> Recurring:
+    def _recurring(self, key: Name, cost_ns: int, kept: _Kept | None) -> Recurring:
         name = f"{key[0]} {key[1]}".strip()
         in_windows = shortest_spans(self._arrivals_ns.get(key, ()))
-        if not gaps_ns:
-            # None were kept, or it came once in all of the run.
-            alone = gaps_ns is not None and len(in_windows) < 2
-            return Recurring(
-                name, cost_ns, in_windows or (0,), MOST_NS if alone else self.horizon_ns
-            )
-        spans = list(spans_of_gaps(gaps_ns, MOST_NS))
+        if kept is None:
+            return Recurring(name, cost_ns, in_windows, self.horizon_ns)
+        most = max(kept.arrivals, len(in_windows))
+        spans = list(spans_of_gaps(kept.gaps_ns, MOST_NS, most))
         for place, ns in enumerate(in_windows[: len(spans)]):
             spans[place] = min(spans[place], ns)
-        return Recurring(name, cost_ns, tuple(spans), spans[-1])
+        # All of its arrivals in a whole run: no time has more.
+        horizon_ns = MOST_NS if len(spans) == most else spans[-1]
+        return Recurring(name, cost_ns, tuple(spans), horizon_ns)
 
 
-def _shortest_gaps(maxima: Iterable[MaximumReport]) -> dict[Name, dict[int, int]]:
-    """Return the shortest time of so many gaps between arrivals, over all recordings, by name."""
-    shortest: dict[Name, dict[int, int]] = {}
-    for each in maxima:
-        gaps_ns = shortest.setdefault((Cause(each.cause), each.name), {})
+@dataclass
+class _Kept:
+    """Maxima of one name. devices: as many as have it; arrivals: the most in a recording.
+
+    gaps_ns: no so many gaps between arrivals took less.
+    """
+
+    devices: int = 0
+    arrivals: int = 0
+    longest_ns: int = 0
+    gaps_ns: dict[int, int] = field(default_factory=dict)
+
+
+def _merge(maxima: Sequence[Sequence[MaximumReport]]) -> dict[Name, _Kept]:
+    """Merge the maxima of recordings by name.
+
+    Of several devices with one name only each one's gaps are known: of k n gaps between arrivals of
+    k devices, n at least are of one.
+    """
+    kept: dict[Name, _Kept] = defaultdict(_Kept)
+    for recording in maxima:
+        by_name: dict[Name, list[MaximumReport]] = defaultdict(list)
+        for each in recording:
+            by_name[Cause(each.cause), each.name].append(each)
+        for key, same in by_name.items():
+            kept[key].devices = max(kept[key].devices, len(same))
+            kept[key].arrivals = max(kept[key].arrivals, sum(each.arrivals for each in same))
+    for each in chain.from_iterable(maxima):
+        of_name = kept[Cause(each.cause), each.name]
+        of_name.longest_ns = max(of_name.longest_ns, each.longest_ns)
         for gaps, ns in zip(SPAN_GAPS, each.spans_ns, strict=False):
-            gaps_ns[gaps] = min(gaps_ns.get(gaps, ns), ns)
-    return shortest
+            of_all = gaps * of_name.devices
+            of_name.gaps_ns[of_all] = min(of_name.gaps_ns.get(of_all, ns), ns)
+    return kept
 
 
 def _complete_from_ns(window: Window, own: Sequence[Event]) -> int:

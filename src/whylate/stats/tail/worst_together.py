@@ -38,6 +38,14 @@ class Recurring:
     spans_ns: tuple[int, ...]
     horizon_ns: int
 
+    @property
+    def utilisation(self) -> float:
+        """The part of a long time that it would take if each were the longest; 0 to more than 1."""
+        if not self.spans_ns:
+            return 0.0
+        whole = bisect_right(self.spans_ns, self.horizon_ns)
+        return whole * self.cost_ns / max(self.horizon_ns, 1)
+
     def arrivals(self, time_ns: int) -> int:
         """Return N: the most arrivals in any time of this length.
 
@@ -79,17 +87,18 @@ def shortest_spans(sequences: Iterable[Sequence[int]]) -> tuple[int, ...]:
     return tuple(spans)
 
 
-def spans_of_gaps(shortest: Mapping[int, int], most_ns: int) -> tuple[int, ...]:
+def spans_of_gaps(shortest: Mapping[int, int], most_ns: int, most: int) -> tuple[int, ...]:
     """Return lower bounds of the shortest times from the first to the n-th of n arrivals.
 
-    shortest: of so many gaps the shortest time, for one gap at least. What is between follows, as
-    in shortest_spans(). Up to the first that is longer than most_ns, but _MOST_SPANS at most.
+    shortest: of so many gaps the shortest time. What is between follows, as in shortest_spans(). Up
+    to the first that is longer than most_ns, but of `most` arrivals and _MOST_SPANS at most.
     """
     gaps = sorted(shortest)
     spans = [0]
-    while len(spans) < _MOST_SPANS and spans[-1] <= most_ns:
+    while len(spans) < min(most, _MOST_SPANS) and spans[-1] <= most_ns:
         count = len(spans)
-        spans.append(max(spans[count - each] + shortest[each] for each in gaps if each <= count))
+        after = [spans[count - each] + shortest[each] for each in gaps if each <= count]
+        spans.append(max(after, default=0))
     return tuple(spans)
 
 
