@@ -108,6 +108,9 @@ static bool copy_ring(const struct recorder *recorder, uint16_t cpu, struct snap
 	atomic_thread_fence(memory_order_seq_cst);
 	memcpy(snapshot->events, recorder->events[cpu], bytes);
 	atomic_thread_fence(memory_order_seq_cst);
+	/* Of all those events and later ones: memcpy copies a structure in any order. */
+	memcpy(snapshot->cpu->maximum, recorder->cpus[cpu]->maximum,
+	       sizeof(snapshot->cpu->maximum));
 	after = *(volatile __u64 *)&recorder->cpus[cpu]->events / CHUNK_EVENTS + 1;
 	snapshot->first = after * CHUNK_EVENTS > recorder->ring_size
 			      ? after * CHUNK_EVENTS - recorder->ring_size

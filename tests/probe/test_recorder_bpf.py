@@ -312,11 +312,15 @@ def test_a_wakeup_begins_with_the_entry_of_its_interrupt(second: Recording) -> N
 def executions(cpu: Cpu) -> dict[int, list[tuple[int, int]]]:
     """Return when interrupts and softirqs began, and how long each was, by the place of maxima.
 
-    Without what interrupted it; 0 for one without its exit. Replayed from the events.
+    Without what interrupted it; 0 for one without its exit, and before the first switch, from
+    which on a CPU's time is accounted for. Replayed from the events.
     """
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     inside: list[list[int]] = []
+    outermost: list[tuple[int, int]] = []
+    switched = False
     for event in cpu.events:
+        switched = switched or event.kind == SWITCH
         place = {
             VECTOR_ENTRY: event.a, VECTOR_EXIT: event.a,
             SOFTIRQ_ENTRY: 16 + event.a, SOFTIRQ_EXIT: 16 + event.a,
@@ -324,13 +328,18 @@ def executions(cpu: Cpu) -> dict[int, list[tuple[int, int]]]:
         }.get(event.kind)  # fmt: skip
         if event.kind in (IRQ_ENTRY, VECTOR_ENTRY, SOFTIRQ_ENTRY):
             assert place is not None
-            inside.append([place, event.time_ns, 0, len(found[place])])
+            # What interrupts the program that records a softirq's entry is recorded before it.
+            early_ns = sum(ns for began_ns, ns in outermost[-8:] if began_ns >= event.time_ns)
+            inside.append([place, event.time_ns, early_ns, len(found[place])])
             found[place].append((event.time_ns, 0))
         elif place is not None and inside and inside[-1][0] == place:
             _, began_ns, inner_ns, index = inside.pop()
-            found[place][index] = began_ns, event.time_ns - began_ns - inner_ns
+            if switched:
+                found[place][index] = began_ns, event.time_ns - began_ns - inner_ns
             if inside:
                 inside[-1][2] += event.time_ns - began_ns
+            else:
+                outermost.append((began_ns, event.time_ns - began_ns))
     return found
 
 
