@@ -138,15 +138,19 @@ struct recorder_later {
 #define MAXIMUM_ARRIVALS   16u
 #define MAXIMUM_SIXTEENTHS 16u
 
-/* The longest execution, without what interrupted it, and the shortest times between arrivals. */
+/*
+ * The longest execution, without what interrupted it, and the shortest times between arrivals. What
+ * each arrival reads is in one line of the cache, but for began_ns: mostly none of it is there.
+ */
 struct recorder_maximum {
 	__u64 device; /* 1 + the number of its interrupt; 0: of none yet */
 	__u64 arrivals;
+	__u64 span_ns[MAXIMUM_SPANS]; /* of MAXIMUM_GAPS(i), where there were so many */
 	__u64 longest_ns;
-	__u64 longest_at_ns;			/* when that began */
-	__u64 span_ns[MAXIMUM_SPANS];		/* of MAXIMUM_GAPS(i), where there were so many */
 	__u64 began_ns[MAXIMUM_ARRIVALS];	/* the last ones, by the low bits of their number */
 	__u64 sixteenth_ns[MAXIMUM_SIXTEENTHS]; /* of each 16th */
+	__u64 longest_at_ns;			/* when that began */
+	__u64 reserved[7];			/* to a multiple of 64 bytes */
 };
 
 struct recorder_cpu {
@@ -172,6 +176,7 @@ struct recorder_cpu {
 	struct recorder_hold hold[HOLDS];
 	struct recorder_chunk chunk[CHUNKS_MOST];
 	struct recorder_stage stage[STAGES];
+	__u64 reserved[3]; /* to a multiple of 64 bytes, in the map too */
 	struct recorder_maximum maximum[MAXIMA_MOST];
 	/* struct recorder_event event[a power of two] follows. */
 };

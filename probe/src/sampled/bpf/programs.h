@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 fec89bf4623fe8dd1028f89c8b8992199a68118486b09f10e9e1fbc8c27ad143 */
+/* sources: sha256 5796a937efabc0879f74b8e09290051fe13bff3e3d60ce4320a822c1358fd03e */
 /* clang-format off */
 #ifndef WHYLATE_SAMPLED_BPF_PROGRAMS_H
 #define WHYLATE_SAMPLED_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 a16848f208becbade922234bba41acfe8dfcc0ded4e1c466eb5aba08eb21b03f */
+/* sources: sha256 95b48865486045db4bc8c195fd2cc70033008452a69b2c260a9e1dbee3113d58 */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H

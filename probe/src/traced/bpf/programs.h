@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 32f2c0fd8976b6f9afe0d583562d42a238a16fd6230db9a75d71a3a696181882 */
+/* sources: sha256 7da9ad78a99bff674de92d028148a76db4795a0f13707531954190e9de158a4a */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H
