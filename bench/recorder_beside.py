@@ -29,7 +29,7 @@ LEAST_RUNS = 20
 
 def run(driver: Path, seconds: float) -> dict[str, list[int]]:
     """Record for a while; return how often each program ran, and the time of all, ns."""
-    command = [driver, "bpf", str(seconds), "cost", "quiet"]
+    command: list[str | Path] = [driver, "bpf", str(seconds), "cost", "quiet"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{driver}: {done.stderr[-300:]}")

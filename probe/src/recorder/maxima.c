@@ -106,11 +106,11 @@ static void send_place(const struct recorder *recorder, struct sender *sender, u
 		    !is_first(recorder, first, place, measured))
 			continue;
 		for (uint16_t cpu = first; cpu < recorder->cpu_limit; cpu++) {
-			const struct recorder_maximum *one =
+			const struct recorder_maximum *from =
 			    place_of(recorder, cpu, place, measured);
 
-			if (one && (cpu == first || one->device == merged.maximum.device))
-				add(&merged, one, cpu);
+			if (from && (cpu == first || from->device == merged.maximum.device))
+				add(&merged, from, cpu);
 		}
 		send_one(sender, place, &merged);
 	}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -104,7 +105,7 @@ def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
         windows=longest.windows,
         horizon_ns=longest.horizon_ns,
         is_cut=any(each.horizon_ns < at_ns for each in recurring),
-        maxima=len({(one.cause, one.name) for each in maxima for one in each}),
+        maxima=len({(each.cause, each.name) for each in chain.from_iterable(maxima)}),
     )
 
 
