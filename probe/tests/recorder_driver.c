@@ -10,6 +10,7 @@
  *	event CPU TIME_NS SEQ KIND A B C D E F		(not with quiet)
  *	stage CPU SWITCHED_NS WAKING_NS TIMER_NS SUMS...
  *	left CPU LEFT_NS SUMS...
+ *	maximum CPU PLACE DEVICE ARRIVALS LONGEST_NS AT_NS SPANS...
  *	fault CPU TEXT					(what should not be in a ring)
  *	window CPU DUE_NS RUN_NS OBSERVED_NS EVENTS	(with want, of those that were held)
  *	held CPU HOLDS NOT_HELD				(with want)
@@ -107,6 +108,9 @@ static bool copy_ring(const struct recorder *recorder, uint16_t cpu, struct snap
 	atomic_thread_fence(memory_order_seq_cst);
 	memcpy(snapshot->events, recorder->events[cpu], bytes);
 	atomic_thread_fence(memory_order_seq_cst);
+	/* Of all those events and later ones: memcpy copies a structure in any order. */
+	memcpy(snapshot->cpu->maximum, recorder->cpus[cpu]->maximum,
+	       sizeof(snapshot->cpu->maximum));
 	after = *(volatile __u64 *)&recorder->cpus[cpu]->events / CHUNK_EVENTS + 1;
 	snapshot->first = after * CHUNK_EVENTS > recorder->ring_size
 			      ? after * CHUNK_EVENTS - recorder->ring_size
@@ -195,6 +199,23 @@ static void print_stages(const struct recorder_cpu *cpu, uint16_t number)
 	print_left(number, cpu);
 }
 
+static void print_maxima(const struct recorder_cpu *cpu, uint16_t number)
+{
+	for (unsigned i = 0; i < MAXIMA_MOST; i++) {
+		const struct recorder_maximum *maximum = &cpu->maximum[i];
+
+		if (!maximum->arrivals)
+			continue;
+		printf("maximum %u %u %llu %llu %llu %llu", number, i,
+		       (unsigned long long)maximum->device, (unsigned long long)maximum->arrivals,
+		       (unsigned long long)maximum->longest_ns,
+		       (unsigned long long)maximum->longest_at_ns);
+		for (unsigned j = 0; j < MAXIMUM_SPANS; j++)
+			printf(" %llu", (unsigned long long)maximum->span_ns[j]);
+		printf("\n");
+	}
+}
+
 static void print_cpu(const struct snapshot *snapshot, uint64_t ring, uint16_t number,
 		      const struct sleeper *sleeper, bool quiet)
 {
@@ -204,6 +225,7 @@ static void print_cpu(const struct snapshot *snapshot, uint64_t ring, uint16_t n
 	       sleeper->pid, (unsigned long long)cpu->events, (unsigned long long)cpu->stages,
 	       (unsigned long long)cpu->missed, ring);
 	print_stages(cpu, number);
+	print_maxima(cpu, number);
 	print_events(snapshot, ring, number, quiet);
 }
 

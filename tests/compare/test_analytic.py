@@ -15,9 +15,10 @@ from whylate.causes.population import Breakdown
 from whylate.causes.window.piece import Cause, Piece
 from whylate.cli import whylate
 from whylate.cli.compare.analytic import print_analytic
-from whylate.compare.analytic import analytic_bound
+from whylate.compare.analytic import BoundPiece, analytic_bound
 from whylate.recording.errors import LackingError
 from whylate.recording.events import Event, Kind, Window
+from whylate.recording.manifest import MaximumReport
 from whylate.report.plain_console import plain_console
 
 DATA = Path(__file__).parent.parent
@@ -97,6 +98,39 @@ def test_an_execution_that_was_interrupted_is_one_without_what_interrupted_it() 
     assert by_name == {"interrupt slow": (60, (0,)), "interrupt timer": (30, (0,))}
 
 
+def test_what_came_outside_of_windows_counts_where_it_was_kept() -> None:
+    longest = LongestPieces()
+    longest.add(breakdown((500, Cause.RETURN, "")), window(*irq(-900, 100)))
+    denser = MaximumReport("interrupt", "eth0", 0, 600, 70, 5, [300, 2_000, 9_000, 50_000])
+    elsewhere = MaximumReport("softirq", "RCU", 0, 1, 900, 5, [])
+    rcu, eth0 = longest.recurring([[denser, elsewhere]])
+    assert (rcu.name, rcu.cost_ns, rcu.arrivals(10**8)) == ("softirq RCU", 900, 1)
+    assert (eth0.name, eth0.cost_ns) == ("interrupt eth0", 70)
+    # Five arrivals have four gaps; between what was kept, more gaps take what fewer took.
+    assert eth0.spans_ns[:7] == (0, 300, 600, 900, 2_000, 2_300, 2_600)
+    assert eth0.spans_ns[16] == 9_000
+    assert eth0.spans_ns[79] == 50_000
+    # A window that shows more than a recording whose maxima are less dense.
+    (thin,) = longest.recurring([[structs.replace(denser, spans_ns=[2_000])]])
+    assert thin.spans_ns[1] == 1_000
+
+
+def test_no_more_come_in_any_time_than_came_in_all_of_a_run() -> None:
+    few = MaximumReport("interrupt", "eth0", 0, 3, 70, 5, [300])
+    (eth0,) = LongestPieces().recurring([[few], [structs.replace(few, arrivals=2)]])
+    assert eth0.spans_ns == (0, 300, 600)
+    assert eth0.arrivals(10**8) == 3
+
+
+def test_devices_of_one_name_may_come_together() -> None:
+    one = MaximumReport("interrupt", "uart", 0, 600, 70, 5, [300, 2_000, 9_000, 50_000])
+    (both,) = LongestPieces().recurring([[one, structs.replace(one, longest_ns=80)], [one]])
+    assert both.cost_ns == 80
+    # Of two gaps one is of one device alone, of eight four are.
+    assert both.spans_ns[:10] == (0, 0, 300, 300, 600, 600, 900, 900, 2_000, 2_000)
+    assert both.arrivals(10**6) > LongestPieces().recurring([[one]])[0].arrivals(10**6)
+
+
 @pytest.mark.parametrize("path", [RECORDED, THREE], ids=lambda path: path.name)
 def test_it_is_never_below_the_largest_seen_and_its_pieces_make_it(path: Path) -> None:
     result = analytic_bound([path])
@@ -138,6 +172,7 @@ def test_where_what_recurs_fills_the_windows_there_is_no_bound(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     worst = structs.replace(analytic_bound([RECORDED]), bound_ns=None, horizon_ns=277_200)
+    assert worst.maxima == 0
     print_analytic(worst, plain_console())
     shown = " ".join(capsys.readouterr().out.split())
     assert "no bound: recurring interrupts could use the whole CPU" in shown
@@ -145,11 +180,40 @@ def test_where_what_recurs_fills_the_windows_there_is_no_bound(
     assert "All longest pieces" not in shown
 
 
-@pytest.mark.parametrize(("horizon_ns", "shown"), [(277_200, True), (10_000_000, False)])
-def test_a_bound_that_is_longer_than_the_windows_asks_for_longer_ones(
-    horizon_ns: int, shown: bool, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("windows_bound_ns", "said"),
+    [
+        (277_200, "From windows alone: 277.2 µs. That is no bound for what was seen"),
+        (None, "Nor is there a bound from windows alone"),
+    ],
+)
+def test_where_maxima_fill_the_cpu_the_windows_alone_are_said_to_be_that(
+    windows_bound_ns: int | None, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    worst = structs.replace(analytic_bound([RECORDED]), bound_ns=300_000, horizon_ns=horizon_ns)
+    bound = analytic_bound([RECORDED])
+    pieces = [*bound.pieces, BoundPiece("softirq RCU", 900, 3, 2_700, 1.2)]
+    worst = structs.replace(
+        bound, bound_ns=None, windows_bound_ns=windows_bound_ns, maxima=7, pieces=pieces
+    )
+    print_analytic(worst, plain_console())
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "(softirq RCU 120 %, " in shown
+    assert said in shown
+    assert "all of the run" in shown
+    assert "All longest pieces" not in shown
+
+
+def test_a_recording_without_maxima_says_what_it_does_not_cover() -> None:
+    worst = analytic_bound([RECORDED])
+    assert worst.bound_ns == worst.windows_bound_ns
+    assert any(text.startswith("interrupts and softirqs outside") for text in worst.unobserved)
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_bound_that_is_longer_than_the_windows_asks_for_longer_ones(
+    shown: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    worst = structs.replace(analytic_bound([RECORDED]), bound_ns=300_000, is_cut=shown)
     print_analytic(worst, plain_console())
     printed = " ".join(capsys.readouterr().out.split())
     assert ("A recording with a longer --interval beside this shows more" in printed) is shown

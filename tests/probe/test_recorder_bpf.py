@@ -34,6 +34,8 @@ SOFTIRQ_ENTRY, SOFTIRQ_EXIT, TIMER_ENTRY, TIMER_EXIT, WAKING, SWITCH = 6, 7, 9, 
 STACK, FRAMES = 21, 22
 #: enum recorder_sum
 STEAL, SUMS = 5, 6
+#: Of how many gaps between arrivals the shortest time is kept; the first EXACT ones exactly.
+GAPS, EXACT = (1, 4, 16, 64, 256), 3
 #: A kernel may hide a part of what it does from every tracer, tracefs too: one that we test on
 #: does so while its init runs.
 HIDDEN = 0.01
@@ -89,6 +91,17 @@ class Window:
         return self.observed_ns == self.due_ns
 
 
+@dataclass(frozen=True)
+class Maximum:
+    """One maximum line: spans_ns is of the gaps of GAPS, 0 where there were not so many."""
+
+    device: int
+    arrivals: int
+    longest_ns: int
+    longest_at_ns: int
+    spans_ns: tuple[int, ...]
+
+
 @dataclass
 class Cpu:
     """What was recorded of one CPU."""
@@ -101,6 +114,8 @@ class Cpu:
     windows: list[Window] = field(default_factory=list)
     holds: int = 0
     not_held: int = 0
+    #: By their places (probe/src/recorder/event.h).
+    maxima: dict[int, Maximum] = field(default_factory=dict)
 
 
 @dataclass
@@ -150,6 +165,10 @@ def read(text: str) -> Recording:
             recording.cpus[cpu_number].stages.append(Stage(switched, waking, timer, tuple(sums)))
         elif kind == "window":
             recording.cpus[int(words[0])].windows.append(Window(*map(int, words[1:])))
+        elif kind == "maximum":
+            number, place, device, arrivals, longest, at, *spans = map(int, words)
+            maximum = Maximum(device, arrivals, longest, at, tuple(spans))
+            recording.cpus[number].maxima[place] = maximum
         elif kind == "held":
             cpu = recording.cpus[int(words[0])]
             cpu.holds, cpu.not_held = int(words[1]), int(words[2])
@@ -288,6 +307,69 @@ def test_a_wakeup_begins_with_the_entry_of_its_interrupt(second: Recording) -> N
         timers = {stage.timer_ns for stage in cpu.stages if stage.timer_ns > first_ns}
         assert timers
         assert timers <= entered
+
+
+def executions(cpu: Cpu) -> dict[int, list[tuple[int, int]]]:
+    """Return when interrupts and softirqs began, and how long each was, by the place of maxima.
+
+    Without what interrupted it; 0 for one without its exit, and before the first switch, from
+    which on a CPU's time is accounted for. Replayed from the events.
+    """
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    inside: list[list[int]] = []
+    outermost: list[tuple[int, int]] = []
+    switched = False
+    for event in cpu.events:
+        switched = switched or event.kind == SWITCH
+        place = {
+            VECTOR_ENTRY: event.a, VECTOR_EXIT: event.a,
+            SOFTIRQ_ENTRY: 16 + event.a, SOFTIRQ_EXIT: 16 + event.a,
+            IRQ_ENTRY: 32 + event.c % 64, IRQ_EXIT: 32 + event.c % 64,
+        }.get(event.kind)  # fmt: skip
+        if event.kind in (IRQ_ENTRY, VECTOR_ENTRY, SOFTIRQ_ENTRY):
+            assert place is not None
+            # What interrupts the program that records a softirq's entry is recorded before it.
+            early_ns = sum(ns for began_ns, ns in outermost[-8:] if began_ns >= event.time_ns)
+            inside.append([place, event.time_ns, early_ns, len(found[place])])
+            found[place].append((event.time_ns, 0))
+        elif place is not None and inside and inside[-1][0] == place:
+            _, began_ns, inner_ns, index = inside.pop()
+            if switched:
+                found[place][index] = began_ns, event.time_ns - began_ns - inner_ns
+            if inside:
+                inside[-1][2] += event.time_ns - began_ns
+            else:
+                outermost.append((began_ns, event.time_ns - began_ns))
+    return found
+
+
+def test_maxima_are_those_of_the_events(driver: Path) -> None:
+    """Of each interrupt and softirq: how often it came, its longest, and how densely it came.
+
+    More comes once the ring has been read, so that a few are denser or longer than in it.
+    """
+    spans, lengths = [], []
+    for cpu in record(driver, 1, f"ring={16 << 20}").cpus.values():
+        whole = cpu.recorded == len(cpu.events)
+        for place, of_place in executions(cpu).items():
+            maximum = cpu.maxima[place]
+            began = [began_ns for began_ns, _ in of_place]
+            assert maximum.arrivals >= len(began)
+            longest_ns = max(ns for _, ns in of_place)
+            assert maximum.longest_ns >= 0.9 * longest_ns - 2_000
+            if whole:
+                lengths.append(maximum.longest_ns <= 1.1 * longest_ns + 2_000)
+            for index, gaps in enumerate(GAPS):
+                more = gaps if index < EXACT else gaps + 15
+                in_ring = [late - early for early, late in zip(began, began[more:], strict=False)]
+                if in_ring:
+                    assert maximum.spans_ns[index] <= min(in_ring)
+                if in_ring and whole:
+                    least = min(in_ring) if index < EXACT else 0.7 * min(in_ring)
+                    spans.append(maximum.spans_ns[index] >= least)
+    assert len(spans) > 10
+    assert sum(spans) >= 0.8 * len(spans)
+    assert sum(lengths) >= 0.8 * len(lengths)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ static void forget(struct recorder_bpf_cpu *cpu)
 	cpu->since_ns = 0;
 	cpu->in_softirq = 0;
 	cpu->softirq_thread = 0;
+	cpu->softirq = 0;
 	cpu->interrupts = 0;
 	cpu->in_idle_state = 0;
 	cpu->callback = 0;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,10 @@
 /* 4 MiB: many kernels refuse an array of larger elements. */
 #define MOST_ELEMENT (UINT64_C(4) << 20)
 #define PAGE	     UINT64_C(4096)
+
+_Static_assert(offsetof(struct recorder_bpf_cpu, shared.maximum) % 64 == 0 &&
+		   sizeof(struct recorder_maximum) % 64 == 0,
+	       "what an arrival reads is in one line of the cache");
 
 int bpf_load_types(struct bpf_engine *engine)
 {

@@ -105,10 +105,16 @@ static void expedite(const struct detaching *detaching, bool on)
 /* detach - detach the recorder or attach it again; returns 0 or an errno */
 static int detach(const struct detaching *detaching, bool detached)
 {
+	struct recorder *recorder = detaching->recorder;
 	int error;
 
+	/* Of an interrupt that had begun the end, or another's beginning, may not be seen. */
+	for (uint16_t cpu = 0; !detached && cpu < recorder->cpu_limit; cpu++)
+		if (recorder->cpus[cpu])
+			__atomic_store_n(&recorder->cpus[cpu]->attached_ns, clock_ns(),
+					 __ATOMIC_RELAXED);
 	expedite(detaching, true);
-	error = detaching->recorder->engine->detach(detaching->recorder, detached);
+	error = recorder->engine->detach(recorder, detached);
 	expedite(detaching, false);
 	return error;
 }

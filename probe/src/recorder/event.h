@@ -116,6 +116,43 @@ struct recorder_later {
  */
 #define LATER_MOST 256u
 
+/*
+ * What comes again on a CPU has a place for its running maxima: an interrupt that is no device's
+ * (enum recorder_vector), a softirq, and a device's interrupt by the low bits of its number.
+ * Devices that would share a place are together in the last one.
+ */
+#define MAXIMA_SOFTIRQS	    16u
+#define MAXIMA_DEVICES	    32u
+#define MAXIMA_DEVICES_MOST 64u /* a power of two */
+#define MAXIMA_OTHERS	    (MAXIMA_DEVICES + MAXIMA_DEVICES_MOST)
+#define MAXIMA_MOST	    (MAXIMA_OTHERS + 1)
+
+/*
+ * Between which arrivals the shortest time is kept: of all that have 1, 4 or 16 gaps, and of those
+ * with 64 or 256 gaps that begin with each 16th arrival. Of 15 gaps more than that, any stretch
+ * holds one of those.
+ */
+#define MAXIMUM_SPANS	   5u
+#define MAXIMUM_EXACT	   3u /* of these */
+#define MAXIMUM_GAPS(i)	   (1u << 2 * (i))
+#define MAXIMUM_ARRIVALS   16u
+#define MAXIMUM_SIXTEENTHS 16u
+
+/*
+ * The longest execution, without what interrupted it, and the shortest times between arrivals. What
+ * each arrival reads is in one line of the cache, but for began_ns: mostly none of it is there.
+ */
+struct recorder_maximum {
+	__u64 device; /* 1 + the number of its interrupt; 0: of none yet */
+	__u64 arrivals;
+	__u64 span_ns[MAXIMUM_SPANS]; /* of MAXIMUM_GAPS(i), where there were so many */
+	__u64 longest_ns;
+	__u64 began_ns[MAXIMUM_ARRIVALS];	/* the last ones, by the low bits of their number */
+	__u64 sixteenth_ns[MAXIMUM_SIXTEENTHS]; /* of each 16th */
+	__u64 longest_at_ns;			/* when that began */
+	__u64 reserved[7];			/* to a multiple of 64 bytes */
+};
+
 struct recorder_cpu {
 	__u64 events;  /* recorded since the start; the last is number events - 1 */
 	__u64 stages;  /* the same for stages */
@@ -130,6 +167,8 @@ struct recorder_cpu {
 	/* The reader's: done with so many holds, and so many chunks in them. */
 	__u64 holds_released;
 	__u64 chunks_released;
+	__u64 attached_ns; /* when the recorder was attached again; what began before may lack an
+			      end */
 	__u64 awaited_ns; /* since when a stack is awaited, of a thread that must run first; 0: none
 			   */
 	__u64 laters;	  /* since the start; the last is later[(laters - 1) % LATER_MOST] */
@@ -137,6 +176,8 @@ struct recorder_cpu {
 	struct recorder_hold hold[HOLDS];
 	struct recorder_chunk chunk[CHUNKS_MOST];
 	struct recorder_stage stage[STAGES];
+	__u64 reserved[3]; /* to a multiple of 64 bytes, in the map too */
+	struct recorder_maximum maximum[MAXIMA_MOST];
 	/* struct recorder_event event[a power of two] follows. */
 };
 

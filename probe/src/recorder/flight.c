@@ -13,6 +13,7 @@
 #include "failure.h"
 #include "guardian/guardian.h"
 #include "loads/memory_size.h"
+#include "maxima.h"
 #include "sample_cost.h"
 #include "small_file.h"
 #include "symbols.h"
@@ -165,6 +166,8 @@ int flight_start(struct flight *flight, const struct recorder_thread *threads, s
 		return error;
 	}
 	sample_cost(&flight->recorder, &flight->sampled);
+	/* While the kernel measures the programs, interrupts take longer. */
+	maxima_clear(&flight->recorder);
 	flight->gather_ns = 0;
 	flight->recording = true;
 	flight->look_ns = LOOK_LEAST_NS;
@@ -243,6 +246,7 @@ void flight_end(struct flight *flight)
 		events += flight->recorder.cpus[cpu]->events;
 		missed += flight->recorder.cpus[cpu]->missed;
 	}
+	maxima_send(&flight->recorder, flight->sender);
 	flight->recorder.engine->stop(&flight->recorder);
 	flight->recording = false;
 	/* Another user may have measured it for a part of the run: the whole is then not known. */

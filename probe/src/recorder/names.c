@@ -160,16 +160,21 @@ static void resolve_addresses(struct names *names, struct names_result *result)
 	free(symbols);
 }
 
+bool names_of_interrupt(uint32_t interrupt, char *text, size_t size)
+{
+	char path[80];
+
+	snprintf(path, sizeof(path), "/sys/kernel/irq/%u/actions", interrupt);
+	return small_file_line(AT_FDCWD, path, text, size);
+}
+
 void names_resolve(struct names *names, struct names_result *result)
 {
-	char path[80], text[160];
+	char text[160];
 
 	*result = (struct names_result){.addresses = names->addresses.count};
-	for (size_t i = 0; i < names->interrupt_count; i++) {
-		/* The names of its handlers, with commas between them. */
-		snprintf(path, sizeof(path), "/sys/kernel/irq/%u/actions", names->interrupts[i]);
-		if (small_file_line(AT_FDCWD, path, text, sizeof(text)))
+	for (size_t i = 0; i < names->interrupt_count; i++)
+		if (names_of_interrupt(names->interrupts[i], text, sizeof(text)))
 			names->sink(names->context, NAMES_INTERRUPT, names->interrupts[i], text);
-	}
 	resolve_addresses(names, result);
 }

@@ -52,6 +52,10 @@ uint32_t names_address(struct names *names, uint64_t address);
 /* names_interrupt - note that an interrupt needs its name */
 void names_interrupt(struct names *names, uint32_t interrupt);
 
+/* names_of_interrupt - read the names of an interrupt's handlers, with commas between them; returns
+ * whether it has any */
+bool names_of_interrupt(uint32_t interrupt, char *text, size_t size);
+
 /* How many of the addresses have names. */
 struct names_result {
 	uint32_t addresses;

@@ -419,6 +419,15 @@ enum recorder_vector {
 	VECTOR_COUNT = 14,
 };
 
+/* Of what maxima are: an interrupt that is no device's, a softirq, a device; others. */
+enum maximum_kind {
+	MAXIMUM_VECTOR = 0,
+	MAXIMUM_SOFTIRQ = 1,
+	MAXIMUM_DEVICE = 2,
+	MAXIMUM_OTHERS = 3,
+	MAXIMUM_COUNT = 4,
+};
+
 /* A stack of what a late timer interrupt interrupted, or of what ran before a switch. */
 enum recorder_stack {
 	STACK_TIMER = 1,

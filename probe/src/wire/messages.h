@@ -80,6 +80,7 @@ enum wire_kind {
 	WIRE_RECORDER_RESULT = 84,
 	WIRE_SYMBOLS = 88,
 	WIRE_BUILD_ID = 89,
+	WIRE_RECORDER_MAXIMUM = 147,
 	WIRE_RECORDER_COST = 87,
 	WIRE_RECORDER_DETACHED = 120,
 	WIRE_ACK = 240,
@@ -808,6 +809,19 @@ struct wire_symbols {
 struct wire_build_id {
 	struct wire_bytes module;
 	struct wire_bytes id;
+};
+
+/* recorder_maximum - The longest execution of an interrupt or softirq; comes before
+ * recorder_result. */
+struct wire_recorder_maximum {
+	uint8_t kind;
+	uint32_t number;
+	uint16_t cpu;
+	uint64_t arrivals;
+	uint64_t longest_ns;
+	uint64_t longest_at_ns;
+	struct wire_list spans_ns;
+	struct wire_bytes name;
 };
 
 /* recorder_cost - What recording cost as far as the board reports it; comes before recorder_result.

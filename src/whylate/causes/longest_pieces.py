@@ -1,4 +1,4 @@
-"""The longest that each piece of a latency was in any recorded window, and how often it came.
+"""The longest that each piece of a latency was, and how often it came.
 
 What comes once in an activation (the switch, a delay from outside) has the most that it took of any
 activation; a section is in whylate.causes.longest_sections. A thread or a hook counts by its name,
@@ -12,13 +12,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from whylate.causes.longest_sections import LongestSections
 from whylate.causes.population import Breakdown
 from whylate.causes.window.piece import Cause
 from whylate.causes.window.timeline import Level, Segment, cut_segments
 from whylate.recording.events import Event, Kind, Window
-from whylate.stats.tail.worst_together import Recurring, shortest_spans
+from whylate.recording.manifest import SPAN_GAPS, MaximumReport
+from whylate.stats.tail.worst_together import Recurring, shortest_spans, spans_of_gaps
 
 #: Levels that come again, and the cause that their time is.
 _RECURRING = {
@@ -31,6 +33,8 @@ _NOT_ONCE = frozenset({*_RECURRING.values(), Cause.INTERRUPTS_DISABLED, Cause.PR
 #: Several of them can queue before an activation, each by its name.
 _BY_NAME = frozenset({Cause.THREAD, Cause.HOOK})
 
+#: Arrivals are looked at over so much time, ns: no latency that is bounded is longer.
+MOST_NS = 1_000_000_000
 #: A cause and the name behind it, "" where it counts as one.
 Name = tuple[Cause, str]
 
@@ -79,17 +83,68 @@ class LongestPieces:
         sections = self._sections.worst(sampled_ns or {})
         return self._once_ns | {(cause, ""): ns for cause, ns in sections.items()}
 
-    def recurring(self) -> list[Recurring]:
-        """Return what comes again, the longest first."""
+    def recurring(self, maxima: Sequence[Sequence[MaximumReport]] = ()) -> list[Recurring]:
+        """Return what comes again, the longest first.
+
+        maxima: of each recording, of all that came in it, in windows and outside of them. Arrivals
+        are then as dense as they ever were, and not only in a window.
+        """
+        longest_ns, kept = Counter(self._cost_ns), _merge(maxima)
+        for key, each in kept.items():
+            longest_ns[key] = max(longest_ns[key], each.longest_ns)
         return [
-            Recurring(
-                f"{cause} {name}".strip(),
-                cost_ns,
-                shortest_spans(self._arrivals_ns[cause, name]),
-                self.horizon_ns,
-            )
-            for (cause, name), cost_ns in self._cost_ns.most_common()
+            self._recurring(key, cost_ns, kept.get(key))
+            for key, cost_ns in longest_ns.most_common()
         ]
+
+    def _recurring(self, key: Name, cost_ns: int, kept: _Kept | None) -> Recurring:
+        name = f"{key[0]} {key[1]}".strip()
+        in_windows = shortest_spans(self._arrivals_ns.get(key, ()))
+        if kept is None:
+            return Recurring(name, cost_ns, in_windows, self.horizon_ns)
+        most = max(kept.arrivals, len(in_windows))
+        spans = list(spans_of_gaps(kept.gaps_ns, MOST_NS, most))
+        for place, ns in enumerate(in_windows[: len(spans)]):
+            spans[place] = min(spans[place], ns)
+        # All of its arrivals in a whole run: no time has more.
+        horizon_ns = MOST_NS if len(spans) == most else spans[-1]
+        return Recurring(name, cost_ns, tuple(spans), horizon_ns)
+
+
+@dataclass
+class _Kept:
+    """Maxima of one name. devices: as many as have it; arrivals: the most in a recording.
+
+    gaps_ns: no so many gaps between arrivals took less.
+    """
+
+    devices: int = 0
+    arrivals: int = 0
+    longest_ns: int = 0
+    gaps_ns: dict[int, int] = field(default_factory=dict)
+
+
+def _merge(maxima: Sequence[Sequence[MaximumReport]]) -> dict[Name, _Kept]:
+    """Merge the maxima of recordings by name.
+
+    Of several devices with one name only each one's gaps are known: of k n gaps between arrivals of
+    k devices, n at least are of one.
+    """
+    kept: dict[Name, _Kept] = defaultdict(_Kept)
+    for recording in maxima:
+        by_name: dict[Name, list[MaximumReport]] = defaultdict(list)
+        for each in recording:
+            by_name[Cause(each.cause), each.name].append(each)
+        for key, same in by_name.items():
+            kept[key].devices = max(kept[key].devices, len(same))
+            kept[key].arrivals = max(kept[key].arrivals, sum(each.arrivals for each in same))
+    for each in chain.from_iterable(maxima):
+        of_name = kept[Cause(each.cause), each.name]
+        of_name.longest_ns = max(of_name.longest_ns, each.longest_ns)
+        for gaps, ns in zip(SPAN_GAPS, each.spans_ns, strict=False):
+            of_all = gaps * of_name.devices
+            of_name.gaps_ns[of_all] = min(of_name.gaps_ns.get(of_all, ns), ns)
+    return kept
 
 
 def _complete_from_ns(window: Window, own: Sequence[Event]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -22,12 +23,17 @@ _SECTIONS = {"irqs-off": Cause.INTERRUPTS_DISABLED, "preempt-off": Cause.PREEMPT
 
 
 class BoundPiece(msgspec.Struct, frozen=True):
-    """A piece of the bound. times: how often it comes in it; together_ns: what that makes."""
+    """A piece of the bound. times: how often it comes in it; together_ns: what that makes.
+
+    utilisation: the part of a long time that it would take, if what recurs were always as long as
+    its longest and came as densely as it ever did; 0 for what comes once.
+    """
 
     name: str
     longest_ns: int
     times: int
     together_ns: int
+    utilisation: float
 
 
 class AnalyticBound(msgspec.Struct, frozen=True):
@@ -36,10 +42,13 @@ class AnalyticBound(msgspec.Struct, frozen=True):
     bound_ns: None where what recurs takes the whole CPU. largest_ns: the largest seen, which the
     bound is never below; is_refuted: the pieces alone make less, so that one was not observed.
     unobserved: what no bound here covers. windows: recorded activations behind it. horizon_ns: for
-    how long the longest window shows what came; beyond it things are taken to come as densely.
+    how long the longest window shows what came; is_cut: the bound is longer, and beyond that a
+    piece is taken to come as densely. maxima: interrupts and softirqs that are known of all of the
+    runs. windows_bound_ns: what windows show alone, which covers nothing outside of them.
     """
 
     bound_ns: int | None
+    windows_bound_ns: int | None
     largest_ns: int
     at_least: bool
     is_refuted: bool
@@ -47,6 +56,8 @@ class AnalyticBound(msgspec.Struct, frozen=True):
     unobserved: list[str]
     windows: int
     horizon_ns: int
+    is_cut: bool
+    maxima: int
 
 
 def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
@@ -73,17 +84,19 @@ def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
     once = {f"{cause} {name}".strip(): ns for (cause, name), ns in once_ns.items()}
     ordered = merge_ordered([sort_series(cpu) for each in wakeups for cpu in each.series])
     largest_ns = ordered.at_least(ordered.n - 1) if ordered.n else 0
-    recurring = longest.recurring()
+    maxima = [each.manifest.recorder.maxima or [] for each in wakeups if each.manifest.recorder]
+    recurring = longest.recurring(maxima)
     bound_ns = worst_together(once.values(), recurring, largest_ns)
     at_ns = bound_ns if bound_ns is not None else largest_ns
-    pieces = [BoundPiece(name, ns, 1, ns) for name, ns in once.items()]
+    pieces = [BoundPiece(name, ns, 1, ns, 0.0) for name, ns in once.items()]
     for each in recurring:
-        times = each.arrivals(at_ns)
-        pieces.append(BoundPiece(each.name, each.cost_ns, times, times * each.cost_ns))
+        times, took_ns = each.arrivals(at_ns), each.cost_ns
+        pieces.append(BoundPiece(each.name, took_ns, times, times * took_ns, each.utilisation))
     pieces.sort(key=lambda piece: (-piece.together_ns, piece.name))
     together_ns = sum(piece.together_ns for piece in pieces)
     return AnalyticBound(
         bound_ns=bound_ns,
+        windows_bound_ns=worst_together(once.values(), longest.recurring(), largest_ns),
         largest_ns=largest_ns,
         at_least=bool(ordered.n) and ordered.at_most(ordered.n - 1) != largest_ns,
         is_refuted=bound_ns is not None and together_ns < largest_ns,
@@ -91,6 +104,8 @@ def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
         unobserved=_unobserved(wakeups, sampled),
         windows=longest.windows,
         horizon_ns=longest.horizon_ns,
+        is_cut=any(each.horizon_ns < at_ns for each in recurring),
+        maxima=len({(each.cause, each.name) for each in chain.from_iterable(maxima)}),
     )
 
 
@@ -117,6 +132,11 @@ def _unobserved(wakeups: Sequence[Recording], sampled: dict[Cause, int]) -> list
             if each.observable is not Observable.YES:
                 lacking[f"{each.cause.value} ({each.missing})"] = None
         report = manifest.recorder
+        if report is not None and report.maxima is None:
+            lacking[
+                "interrupts and softirqs outside of windows (the recorder keeps the longest of all "
+                "with BPF alone, and older recordings have none)"
+            ] = None
         if report is not None and report.rate_limited:
             lacking[f"{report.rate_limited} late activations without a window"] = None
     for what, cause in _SECTIONS.items():

@@ -165,6 +165,11 @@ class SymbolsReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     build_ids: list[BuildId]
 
 
+#: Of how many gaps between arrivals the shortest time is kept. The last two are of 64 and 256 that
+#: begin with each 16th arrival: with 15 more, any stretch holds one (probe/src/recorder/event.h).
+SPAN_GAPS = (1, 4, 16, 64 + 15, 256 + 15)
+
+
 class DetachedReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A stretch of time in which the recorder was detached.
 
@@ -203,6 +208,29 @@ class HookReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timed: bool
 
 
+class MaximumReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What comes again, of all of a run and not of its windows alone.
+
+    cause: "interrupt" or "softirq"; name: as events have it. arrivals: on the CPUs of measured
+    threads. longest_ns: its longest execution, without what interrupted it, which began at
+    longest_at_ns on `cpu`. spans_ns: no SPAN_GAPS[i] gaps between arrivals took less, where so many
+    came.
+    """
+
+    cause: str
+    name: str
+    cpu: Cpu
+    arrivals: Count
+    longest_ns: TimeNs
+    longest_at_ns: TimeNs
+    spans_ns: list[TimeNs]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for spans that no arrivals have."""
+        if len(self.spans_ns) > len(SPAN_GAPS) or sorted(self.spans_ns) != self.spans_ns:
+            raise ValueError("times between arrivals that are in no order")
+
+
 class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the flight recorder did, and what it cost."""
 
@@ -238,6 +266,8 @@ class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hooks: list[HookReport] = []
     #: Whether the kernel showed what is at its tracepoints; None: there was no BPF to look.
     shows_hooks: bool | None = None
+    #: Of all interrupts and softirqs; None where the engine keeps none, and in older recordings.
+    maxima: list[MaximumReport] | None = None
 
     def hides(self, due_ns: int, run_ns: int) -> bool:
         """Whether nothing was recorded of an activation by design: it was detached meanwhile."""

@@ -417,6 +417,15 @@ class RecorderVector(IntEnum):
     TIMER_BROADCAST = 13
 
 
+class MaximumKind(IntEnum):
+    """Of what maxima are: an interrupt that is no device's, a softirq, a device; others."""
+
+    VECTOR = 0
+    SOFTIRQ = 1
+    DEVICE = 2
+    OTHERS = 3
+
+
 class RecorderStack(IntFlag):
     """A stack of what a late timer interrupt interrupted, or of what ran before a switch."""
 

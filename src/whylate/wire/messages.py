@@ -1193,6 +1193,31 @@ class BuildId(Message, kind=89):
 
 
 @dataclass(frozen=True, slots=True)
+class RecorderMaximum(
+    Message,
+    kind=147,
+    ranges={
+        "kind": (0, 3),
+        "cpu": (0, 8_191),
+        "arrivals": (0, 9_223_372_036_854_775_807),
+        "longest_ns": (0, 4_611_686_018_427_387_903),
+        "longest_at_ns": (0, 4_611_686_018_427_387_903),
+        "spans_ns": (0, 4_611_686_018_427_387_903),
+    },
+):
+    """The longest execution of an interrupt or softirq; comes before recorder_result."""
+
+    kind: U8
+    number: U32
+    cpu: U16
+    arrivals: U64
+    longest_ns: U64
+    longest_at_ns: U64
+    spans_ns: ListU64
+    name: Text
+
+
+@dataclass(frozen=True, slots=True)
 class RecorderCost(
     Message,
     kind=87,
@@ -1893,6 +1918,7 @@ MESSAGES: dict[int, type[Message]] = {
         RecorderResult,
         Symbols,
         BuildId,
+        RecorderMaximum,
         RecorderCost,
         RecorderDetached,
         Ack,

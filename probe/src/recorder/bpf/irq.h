@@ -4,18 +4,22 @@
 #define WHYLATE_RECORDER_BPF_IRQ_H
 
 #include "irq_work.h"
+#include "maxima.h"
 #include "watch.h"
 
-ALWAYS_INLINE void interrupt_entered(struct recorder_bpf_cpu *cpu, __u64 now)
+/* place: of its maxima */
+ALWAYS_INLINE void interrupt_entered(struct recorder_bpf_cpu *cpu, __u32 place, __u64 now)
 {
 	account(cpu, now);
 	if (!cpu->interrupts++)
 		cpu->interrupt_ns = now;
+	interrupt_came(cpu, place, now);
 }
 
-ALWAYS_INLINE void interrupt_left(struct recorder_bpf_cpu *cpu, __u64 now)
+ALWAYS_INLINE void interrupt_left(struct recorder_bpf_cpu *cpu, __u32 place, __u64 now)
 {
 	account(cpu, now);
+	interrupt_is_done(cpu, place, now);
 	/* The first exit may belong to an interrupt from before the start. */
 	if (likely(cpu->interrupts))
 		cpu->interrupts--;
@@ -23,13 +27,13 @@ ALWAYS_INLINE void interrupt_left(struct recorder_bpf_cpu *cpu, __u64 now)
 
 PROGRAM("raw_tp/irq_handler_entry", irq_entry)
 {
-	interrupt_entered(cpu, now);
+	interrupt_entered(cpu, device_place(cpu, context[0]), now);
 	record(cpu, now, EVENT_IRQ_ENTRY, 0, 0, context[0], 0, 0, 0);
 }
 
 PROGRAM("raw_tp/irq_handler_exit", irq_exit)
 {
-	interrupt_left(cpu, now);
+	interrupt_left(cpu, device_place(cpu, context[0]), now);
 	record(cpu, now, EVENT_IRQ_EXIT, 0, 0, context[0], 0, 0, 0);
 }
 
@@ -66,23 +70,27 @@ ALWAYS_INLINE __u8 x86_vector(__u32 number)
 /* One program for all of irq_vectors: each has its vector as an argument. */
 PROGRAM("raw_tp/local_timer_entry", vector_entry)
 {
-	interrupt_entered(cpu, now);
-	record(cpu, now, EVENT_VECTOR_ENTRY, x86_vector(context[0]), 0, 0, 0, 0, 0);
+	__u8 vector = x86_vector(context[0]);
+
+	interrupt_entered(cpu, vector_place(vector), now);
+	record(cpu, now, EVENT_VECTOR_ENTRY, vector, 0, 0, 0, 0, 0);
 }
 
 /* What one function did in it has the name of that. */
 PROGRAM("raw_tp/irq_work_entry", irq_work_entry)
 {
 	(void)context;
-	interrupt_entered(cpu, now);
+	interrupt_entered(cpu, vector_place(VECTOR_IRQ_WORK), now);
 	record(cpu, now, EVENT_VECTOR_ENTRY, VECTOR_IRQ_WORK, 0, 0, 0, 0, 0);
 	record_irq_work(cpu, now);
 }
 
 PROGRAM("raw_tp/local_timer_exit", vector_exit)
 {
-	interrupt_left(cpu, now);
-	record(cpu, now, EVENT_VECTOR_EXIT, x86_vector(context[0]), 0, 0, 0, 0, 0);
+	__u8 vector = x86_vector(context[0]);
+
+	interrupt_left(cpu, vector_place(vector), now);
+	record(cpu, now, EVENT_VECTOR_EXIT, vector, 0, 0, 0, 0, 0);
 }
 
 /* start - the first 8 bytes of a text, as arm64 has them in memory */
@@ -111,14 +119,18 @@ ALWAYS_INLINE __u8 ipi_vector(const void *reason)
 
 PROGRAM("raw_tp/ipi_entry", ipi_entry)
 {
-	interrupt_entered(cpu, now);
-	record(cpu, now, EVENT_VECTOR_ENTRY, ipi_vector((void *)context[0]), 0, 0, 0, 0, 0);
+	__u8 vector = ipi_vector((void *)context[0]);
+
+	interrupt_entered(cpu, vector_place(vector), now);
+	record(cpu, now, EVENT_VECTOR_ENTRY, vector, 0, 0, 0, 0, 0);
 }
 
 PROGRAM("raw_tp/ipi_exit", ipi_exit)
 {
-	interrupt_left(cpu, now);
-	record(cpu, now, EVENT_VECTOR_EXIT, ipi_vector((void *)context[0]), 0, 0, 0, 0, 0);
+	__u8 vector = ipi_vector((void *)context[0]);
+
+	interrupt_left(cpu, vector_place(vector), now);
+	record(cpu, now, EVENT_VECTOR_EXIT, vector, 0, 0, 0, 0, 0);
 }
 
 /* It comes when the handler is done, and only x86 has it. Nothing is masked that we could mask. */
@@ -139,6 +151,7 @@ PROGRAM("raw_tp/softirq_entry", softirq_entry)
 {
 	account_preemptible(cpu, now);
 	softirq_begins(cpu, context[0], now);
+	softirq_came(cpu, context[0], now);
 	cpu->in_softirq = 1;
 	cpu->softirq_thread = 1 + (__u32)bpf_get_current_pid_tgid();
 	record(cpu, now, EVENT_SOFTIRQ_ENTRY, context[0], 0, 0, 0, 0, 0);
@@ -147,6 +160,7 @@ PROGRAM("raw_tp/softirq_entry", softirq_entry)
 PROGRAM("raw_tp/softirq_exit", softirq_exit)
 {
 	account_preemptible(cpu, now);
+	softirq_is_done(cpu, context[0]);
 	cpu->in_softirq = 0;
 	cpu->softirq_thread = 0;
 	record(cpu, now, EVENT_SOFTIRQ_EXIT, context[0], 0, 0, 0, 0, 0);

@@ -55,6 +55,7 @@ struct recorder_left {
 #define WOKEN_MOST   4096 /* of either */
 #define SOFTIRQ_ROOM 16	  /* a power of two above the vectors there are */
 
+#define NESTED_MOST   4	 /* interrupts in each other whose time is known; a power of two */
 #define HOOKS_DEEPEST 4	 /* functions of others in each other; a power of two */
 #define SUMS_ROOM     8	 /* a power of two above RECORDER_SUMS: an index can be masked */
 #define STACK_ROOM    64 /* frames that are looked through for the interrupted one */
@@ -141,6 +142,16 @@ struct recorder_bpf_cpu {
 		__u64 function; /* the notifier that it calls, or itself */
 		__u64 since_ns;
 	} hooks[HOOKS_DEEPEST];
+
+	/* Interrupts that have begun, by their depth, and the softirq: see maxima.h. */
+	struct {
+		__u64 place; /* in shared.maximum */
+		__u64 since_ns;
+		__u64 inner_ns; /* in others that interrupted it */
+	} nested[NESTED_MOST];
+	__u64 softirq; /* 1 + its vector; 0: none, or its beginning is not known */
+	__u64 softirq_since_ns;
+	__u64 softirq_sum_ns; /* sums[SUM_SOFTIRQ] then */
 
 	struct recorder_cpu shared;
 	/* struct recorder_event event[ring_mask + 1] follows. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 557ede8dc2d79c9f7a391e505d285863325bcb2143c35815e565246ea6f1bcf4 */
+/* sources: sha256 5796a937efabc0879f74b8e09290051fe13bff3e3d60ce4320a822c1358fd03e */
 /* clang-format off */
 #ifndef WHYLATE_SAMPLED_BPF_PROGRAMS_H
 #define WHYLATE_SAMPLED_BPF_PROGRAMS_H

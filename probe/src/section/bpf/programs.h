@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 bb7775c27e5ee506c9a2ee2771e97fa327646d7d8562fc278175f839c8f6a47f */
+/* sources: sha256 95b48865486045db4bc8c195fd2cc70033008452a69b2c260a9e1dbee3113d58 */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 ed501f7d51bf394904a2f139463f388ac9d6e527184f495c0288ba6e7b42d2d1 */
+/* sources: sha256 7da9ad78a99bff674de92d028148a76db4795a0f13707531954190e9de158a4a */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H

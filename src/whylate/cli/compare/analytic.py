@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 #: Pieces that have a row of their own, the largest first.
 _MOST_ROWS = 15
+#: Pieces that are named where there is no bound.
+_MOST_BUSY = 3
 _EQUATION = "L = sum of the pieces that come once + sum over what comes again of N(L) C"
+_OF_WINDOWS = "N(t): most arrivals in any time t of a window; longer times are cut into such."
+_OF_RUNS = (
+    "N(t): most arrivals in any time t; of interrupts and softirqs in all of the run, of others in "
+    "windows, and longer times are cut into such."
+)
 _ASSUMPTIONS = (
-    "C: longest execution. N(t): most arrivals in any time t of a window; longer times are cut "
-    "into such. It holds if no piece is ever longer, nor comes more often, than was seen; if after "
+    "It holds if no piece is ever longer, nor comes more often, than was seen; if after "
     "code that enables interrupts no more follows than 20 activations or more showed; and if a "
     "section of lower priority, with interrupts disabled and then preemption, and a thread of "
     "higher priority come once in a latency."
@@ -39,11 +45,7 @@ def print_analytic(worst: AnalyticBound, console: Console) -> None:
     at_least = "≥ " if worst.at_least else ""
     seen = f"largest seen {at_least}{format_short_ns(worst.largest_ns)}"
     if worst.bound_ns is None:
-        text = (
-            "no bound: recurring interrupts could use the whole CPU; windows show at most "
-            f"{format_short_ns(worst.horizon_ns)}, and more with a longer --interval"
-        )
-        console.print(Text(f"{text}; {seen}", style="bold red"))
+        _print_no_bound(worst, seen, console)
     else:
         text = f"All longest pieces together: {format_short_ns(worst.bound_ns)}"
         console.print(Text(f"{text}; {seen}", style="bold"))
@@ -72,9 +74,12 @@ def print_analytic(worst: AnalyticBound, console: Console) -> None:
         more = len(worst.pieces) - _MOST_ROWS
         console.print(Text(f"{more} more, together {format_short_ns(rest)}", style="dim"))
     source = f"{format_count(worst.windows)} windows of at most {format_short_ns(worst.horizon_ns)}"
+    if worst.maxima:
+        source += f", and {format_count(worst.maxima)} interrupts and softirqs from all of the run"
     console.print(Text(f"{_EQUATION}; from {source}.", style="dim"))
-    console.print(Text(_ASSUMPTIONS, style="dim"))
-    if worst.bound_ns is not None and worst.bound_ns > worst.horizon_ns:
+    arrivals = _OF_RUNS if worst.maxima else _OF_WINDOWS
+    console.print(Text(f"C: longest execution. {arrivals} {_ASSUMPTIONS}", style="dim"))
+    if worst.bound_ns is not None and worst.is_cut:
         longer = (
             f"L is longer than any window: more than {format_short_ns(worst.horizon_ns)} apart, "
             "arrivals are taken to come as densely. A recording with a longer --interval beside "
@@ -83,3 +88,33 @@ def print_analytic(worst: AnalyticBound, console: Console) -> None:
         console.print(Text(longer, style="dim"))
     for lacking in worst.unobserved:
         console.print(Text(f"not observed: {plain(lacking, 300)}", style="dim"))
+
+
+def _print_no_bound(worst: AnalyticBound, seen: str, console: Console) -> None:
+    """Print why the sum has no end, and what windows show alone, where they show another."""
+    if not worst.maxima:
+        text = (
+            "no bound: recurring interrupts could use the whole CPU; windows show at most "
+            f"{format_short_ns(worst.horizon_ns)}, and more with a longer --interval"
+        )
+        console.print(Text(f"{text}; {seen}", style="bold red"))
+        return
+    busy = sorted(worst.pieces, key=lambda piece: -piece.utilisation)
+    most = ", ".join(
+        f"{plain(piece.name, 120)} {100 * piece.utilisation:.0f} %" for piece in busy[:_MOST_BUSY]
+    )
+    share = 100 * sum(piece.utilisation for piece in busy)
+    text = (
+        "no bound: if what recurs were always as long as its longest, and came as densely as it "
+        f"ever did, it could take {share:.0f} % of the CPU ({most})"
+    )
+    console.print(Text(f"{text}; {seen}", style="bold red"))
+    if worst.windows_bound_ns is None:
+        alone = "Nor is there a bound from windows alone."
+    else:
+        alone = (
+            f"From windows alone: {format_short_ns(worst.windows_bound_ns)}. That is no bound for "
+            "what was seen: it does not cover interrupts and softirqs that were longer, or "
+            "came more densely, outside of windows."
+        )
+    console.print(Text(alone))

@@ -6,13 +6,15 @@ from whylate.recording.manifest import (
     BuildId,
     DetachedReport,
     HookReport,
+    MaximumReport,
     RecorderReport,
     SourceReport,
     SymbolsReport,
 )
+from whylate.recording.recorder.raw_events import SOFTIRQS, VECTORS, numbered_name
 from whylate.text import shown
 from whylate.wire.codec import WireError
-from whylate.wire.constants import MOST_DETACHED
+from whylate.wire.constants import MOST_DETACHED, MaximumKind
 from whylate.wire.messages import BuildId as BuildIdMessage
 from whylate.wire.messages import (
     Hook,
@@ -20,6 +22,7 @@ from whylate.wire.messages import (
     Note,
     RecorderCost,
     RecorderDetached,
+    RecorderMaximum,
     RecorderResult,
     RecorderSource,
     RecorderStarted,
@@ -31,6 +34,8 @@ MOST_SOURCES = 200
 MOST_BUILD_IDS = 100
 #: As many functions as the probe tells of (probe/src/recorder/hooks.h).
 MOST_HOOKS = 16
+#: More than the probe has places for on a hundred CPUs' devices.
+MOST_MAXIMA = 1000
 #: Bytes; SHA-1 takes 20.
 LONGEST_BUILD_ID = 64
 
@@ -47,6 +52,7 @@ class RecorderAccounting:
         self._detached: list[DetachedReport] = []
         self._hooks: list[HookReport] = []
         self._shows_hooks: bool | None = None
+        self._maxima: list[MaximumReport] = []
         self._result: RecorderResult | None = None
         self._declined: str | None = None
         #: Why none was started; None: one was, or the reason is not known.
@@ -86,6 +92,8 @@ class RecorderAccounting:
                 self._add_build_id(message)
             case RecorderDetached():
                 self._add_detached(message)
+            case RecorderMaximum():
+                self._add_maximum(message)
             case Hook(at=""):
                 self._shows_hooks = bool(message.known)
             case Hook():
@@ -132,6 +140,33 @@ class RecorderAccounting:
         if len(self._detached) < MOST_DETACHED:
             self._detached.append(stretch)
 
+    def _add_maximum(self, message: RecorderMaximum) -> None:
+        """Add the maxima of an interrupt or softirq, by the name that events have."""
+        number = message.number
+        match MaximumKind(message.kind):
+            case MaximumKind.SOFTIRQ:
+                cause, name = "softirq", numbered_name("softirq", SOFTIRQS, number)
+            case MaximumKind.VECTOR:
+                cause, name = "interrupt", numbered_name("vector", VECTORS, number)
+            case MaximumKind.DEVICE:
+                cause, name = "interrupt", shown(message.name, 160) or f"irq {number}"
+            case _:
+                cause, name = "interrupt", "others"
+        try:
+            report = MaximumReport(
+                cause,
+                name,
+                message.cpu,
+                message.arrivals,
+                message.longest_ns,
+                message.longest_at_ns,
+                list(message.spans_ns),
+            )
+        except ValueError as error:
+            raise WireError(str(error)) from None
+        if len(self._maxima) < MOST_MAXIMA:
+            self._maxima.append(report)
+
     @property
     def attach_error(self) -> int:
         """The errno for which a source was not attached again; 0."""
@@ -159,6 +194,7 @@ class RecorderAccounting:
             detached=self._detached,
             hooks=self._hooks,
             shows_hooks=self._shows_hooks,
+            maxima=self._maxima or None,
         )
 
     def _symbols_report(self) -> SymbolsReport | None:

@@ -182,12 +182,14 @@ def _irq(raw: RawEvent, names: Names) -> _Fields:
     return {"id": raw.c, "name": names.interrupt(raw.c)}
 
 
+def numbered_name(kind: str, names: Sequence[str], number: int) -> str:
+    """Return the name of a number, which may be unknown."""
+    return names[number] if number < len(names) else f"{kind} {number}"
+
+
 def _numbered(kind: str, names: Sequence[str]) -> Callable[[RawEvent, Names], _Fields]:
-    """Return what gives an event the name of its number, which may be unknown."""
-    return lambda raw, _: {
-        "id": raw.a,
-        "name": names[raw.a] if raw.a < len(names) else f"{kind} {raw.a}",
-    }
+    """Return what gives an event the name of its number."""
+    return lambda raw, _: {"id": raw.a, "name": numbered_name(kind, names, raw.a)}
 
 
 _vector = _numbered("vector", VECTORS)

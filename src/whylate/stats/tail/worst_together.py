@@ -11,7 +11,7 @@ Cucinotta 2020, ECRTS).
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,8 @@ import numpy as np
 _MOST_STEPS = 10_000
 #: Spans of up to so many arrivals are looked for in all places; those of more follow from them.
 _MOST_EXACT = 200
+#: So many are enough for an arrival every 50 µs in half a second.
+_MOST_SPANS = 10_000
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,14 @@ class Recurring:
     cost_ns: int
     spans_ns: tuple[int, ...]
     horizon_ns: int
+
+    @property
+    def utilisation(self) -> float:
+        """The part of a long time that it would take if each were the longest; 0 to more than 1."""
+        if not self.spans_ns:
+            return 0.0
+        whole = bisect_right(self.spans_ns, self.horizon_ns)
+        return whole * self.cost_ns / max(self.horizon_ns, 1)
 
     def arrivals(self, time_ns: int) -> int:
         """Return N: the most arrivals in any time of this length.
@@ -74,6 +84,21 @@ def shortest_spans(sequences: Iterable[Sequence[int]]) -> tuple[int, ...]:
     for gaps in range(len(spans), longest):
         whole, rest = divmod(gaps, _MOST_EXACT - 1)
         spans.append(whole * spans[_MOST_EXACT - 1] + spans[rest])
+    return tuple(spans)
+
+
+def spans_of_gaps(shortest: Mapping[int, int], most_ns: int, most: int) -> tuple[int, ...]:
+    """Return lower bounds of the shortest times from the first to the n-th of n arrivals.
+
+    shortest: of so many gaps the shortest time. What is between follows, as in shortest_spans(). Up
+    to the first that is longer than most_ns, but of `most` arrivals and _MOST_SPANS at most.
+    """
+    gaps = sorted(shortest)
+    spans = [0]
+    while len(spans) < min(most, _MOST_SPANS) and spans[-1] <= most_ns:
+        count = len(spans)
+        after = [spans[count - each] + shortest[each] for each in gaps if each <= count]
+        spans.append(max(after, default=0))
     return tuple(spans)
 
 
