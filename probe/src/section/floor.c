@@ -34,7 +34,11 @@
 #define EMPTY  "bpf_fentry_test1"
 #define SECOND "bpf_fentry_test2"
 /* What the kernel calls for a system call that it does not have, such as this one. */
+#if defined(__riscv)
+#define NO_CALL_FUNCTION "__riscv_sys_ni_syscall"
+#else
 #define NO_CALL_FUNCTION "sys_ni_syscall"
+#endif
 #if defined(__x86_64__)
 #define NO_CALL 174 /* create_module */
 #elif defined(__aarch64__)

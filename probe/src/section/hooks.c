@@ -182,6 +182,10 @@ static int kprobe_load(struct section *section, char *text)
 
 	if (!bpf_kprobe_type())
 		return fail(text, EOPNOTSUPP, "this kernel has none (CONFIG_KPROBE_EVENTS)");
+	if (!KERNEL_RETURN_HAS_PLACE)
+		return fail(text, EOPNOTSUPP,
+			    "where on the stack a function returns is not shown on this "
+			    "architecture: it takes fentry");
 	return load_both(section, numbers, as_probes, text);
 }
 

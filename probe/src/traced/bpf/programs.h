@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 ed501f7d51bf394904a2f139463f388ac9d6e527184f495c0288ba6e7b42d2d1 */
+/* sources: sha256 6dde0e48646b6a3c4db3f1741fbfe5ce73cf89a819b841dc1d834304bcd4c8d9 */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H
