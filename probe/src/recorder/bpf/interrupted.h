@@ -70,6 +70,15 @@ ALWAYS_INLINE __u64 read_interrupted(struct pt_regs *regs, union registers *regi
 	return registers->arm64.instruction;
 }
 
+/* is_on_stack - whether what was interrupted is on an interrupt's stack. On riscv64 it is not:
+ * there the kernel's callers end where the interrupt has a stack of its own. */
+ALWAYS_INLINE bool is_on_stack(void)
+{
+	struct pt_regs___riscv *riscv = 0;
+
+	return !kernel_has(riscv->epc);
+}
+
 /* Kernel code lies in the upper half of the addresses on all architectures. */
 ALWAYS_INLINE bool is_kernel(__u64 address)
 {

@@ -176,7 +176,7 @@ ALWAYS_INLINE void look_at_timer(__u64 *context, struct recorder_bpf_cpu *cpu,
 		return;
 	thread = bpf_get_current_pid_tgid();
 	deep = deep && (!instruction || is_kernel(instruction)) && thread != cpu->shared.measured;
-	if (deep && may_take(cpu, late_ns)) {
+	if (deep && (!instruction || is_on_stack()) && may_take(cpu, late_ns)) {
 		__u64 code = code_before(instruction);
 		struct stack stack = {0};
 
