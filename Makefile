@@ -8,7 +8,7 @@ SHELL := /bin/bash
 
 PYTHON_IN_VENV := .venv/bin/python
 WHYLATE := .venv/bin/whylate
-ARCHS := x86_64 aarch64 armv7
+ARCHS := x86_64 aarch64 armv7 riscv64
 # Passed on: make test ARGS='-k wheel', make bench-ten_khz ARGS=--help
 ARGS :=
 
@@ -31,7 +31,7 @@ native-probe:
 	@tools/setup.sh run
 	@$(PYTHON_IN_VENV) tools/build_probes.py native
 
-probes: setup-dev ## build the probe for x86_64, aarch64 and armv7
+probes: setup-dev ## build the probe for x86_64, aarch64, armv7 and riscv64
 	@$(PYTHON_IN_VENV) tools/build_probes.py $(ARCHS)
 
 # The status of a run without a verdict is a failure here too, but not one of the build.
@@ -94,7 +94,7 @@ verify: setup-dev ## the long checks of remedies/: models, Relacy, ThreadSanitiz
 fuzz: setup-dev native-probe ## damaged input for a minute each; ARGS='frames --for 3600' for one
 	@nice -n 19 $(PYTHON_IN_VENV) tests/fuzz/fuzz.py $(ARGS)
 
-wheel: setup-dev probes ## dist/whylate-VERSION-py3-none-any.whl with all three probes
+wheel: setup-dev probes ## dist/whylate-VERSION-py3-none-any.whl with all four probes
 	@$(PYTHON_IN_VENV) -m hatchling build -t wheel -d dist
 
 bench: bench-cyclictest bench-ten_million bench-ten_khz ## the benchmarks, one after the other

@@ -28,8 +28,8 @@
  * - The compiler keeps the order of marks and of what they enclose where that reads or writes
  * memory that others see. It may move pure arithmetic across them.
  *
- * For C and C++, GCC and Clang, on x86-64, 64-bit ARM and 32-bit ARM. On 32-bit ARM compile with
- * -marm: the kernel cannot probe Thumb code. Elsewhere the marks are empty.
+ * For C and C++, GCC and Clang, on x86-64, 64-bit and 32-bit ARM, and 64-bit RISC-V. On 32-bit ARM
+ * compile with -marm: the kernel cannot probe Thumb code. Elsewhere the marks are empty.
  */
 #ifndef WHYLATE_SECTION_MARKS_H
 #define WHYLATE_SECTION_MARKS_H
@@ -42,6 +42,8 @@
 #elif defined(__x86_64__) && !defined(__ILP32__)
 #define WHYLATE_ADDRESS_ ".8byte "
 #elif defined(__aarch64__) && !defined(__ILP32__)
+#define WHYLATE_ADDRESS_ ".8byte "
+#elif defined(__riscv) && __riscv_xlen == 64
 #define WHYLATE_ADDRESS_ ".8byte "
 #elif defined(__arm__)
 #define WHYLATE_ADDRESS_ ".4byte "

@@ -28,6 +28,7 @@ TARGETS = {
     "native": Target("cc", ()),
     "aarch64": Target("aarch64-linux-gnu-gcc", ("qemu-aarch64-static",)),
     "armv7": Target("arm-linux-gnueabihf-gcc", ("qemu-arm-static",)),
+    "riscv64": Target("riscv64-linux-gnu-gcc", ("qemu-riscv64-static",)),
 }
 
 

@@ -1,8 +1,8 @@
 """Build the probe and put it, with its hash, into the package.
 
-`build_probes.py [ARCH ...]`: x86_64, aarch64, armv7, `native` for this machine's own; without
-arguments all for which there is a compiler here, and at least the native one. Quick, and says
-nothing, where nothing changed.
+`build_probes.py [ARCH ...]`: x86_64, aarch64, armv7, riscv64, `native` for this machine's own;
+without arguments all for which there is a compiler here, and at least the native one. Quick, and
+says nothing, where nothing changed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ CROSS = {
     "x86_64": "x86_64-linux-gnu-gcc",
     "aarch64": "aarch64-linux-gnu-gcc",
     "armv7": "arm-linux-gnueabihf-gcc",
+    "riscv64": "riscv64-linux-gnu-gcc",
 }
 #: What uname calls a 32-bit ARM, and what we call it.
 MACHINES = {"armv7l": "armv7", "armv8l": "armv7"}

@@ -76,6 +76,7 @@ look_for_packages() {
 	need_cross x86_64 x86_64-linux-gnu-gcc gcc-x86-64-linux-gnu libc6-dev-amd64-cross
 	need_cross aarch64 aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	need_cross armv7l arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
+	need_cross riscv64 riscv64-linux-gnu-gcc gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
 	# The checkers of remedies/.
 	need g++ have g++
 	need spin have spin
@@ -86,6 +87,8 @@ look_for_packages() {
 	# The virtual boards. Their kernels are fetched by `make lab`.
 	need qemu-system-arm have qemu-system-aarch64
 	need qemu-system-x86 have qemu-system-x86_64
+	need qemu-system-misc have qemu-system-riscv64
+	need opensbi have_file /usr/share/qemu/opensbi-riscv64-generic-fw_dynamic.bin
 	need dpkg have dpkg-deb
 	# Debian's kernels are built with it, and so are the modules of injected faults.
 	[ "$(uname -m)" != x86_64 ] || {

@@ -12,6 +12,9 @@ static const unsigned char return_code[] = {0xc0, 0x03, 0x5f, 0xd6};
 #elif defined(__arm__)
 /* bx lr */
 static const unsigned char return_code[] = {0x1e, 0xff, 0x2f, 0xe1};
+#elif defined(__riscv)
+/* jalr zero, 0(ra) */
+static const unsigned char return_code[] = {0x67, 0x80, 0x00, 0x00};
 #else
 #define NO_CODE
 static const unsigned char return_code[] = {0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The evidence of samples on given code: lines "x86 HEX", "arm64 HEX", "arm HEX" or "length HEX"
- * are answered by 0 or 1, or by a length. */
+/* The evidence of samples on given code: lines "x86 HEX", "arm64 HEX", "arm HEX", "riscv64 HEX" or
+ * "length HEX" are answered by 0 or 1, or by a length. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,9 +20,10 @@ int main(void)
 		if (!strcmp(what, "length"))
 			printf("%zu\n", evidence_x86_length(code, length));
 		else
-			printf("%d\n", evidence_in_code(!strcmp(what, "arm64") ? SAMPLED_ARM64
-							: !strcmp(what, "arm") ? SAMPLED_ARM
-									       : SAMPLED_X86,
+			printf("%d\n", evidence_in_code(!strcmp(what, "arm64")	   ? SAMPLED_ARM64
+							: !strcmp(what, "arm")	   ? SAMPLED_ARM
+							: !strcmp(what, "riscv64") ? SAMPLED_RISCV
+										   : SAMPLED_X86,
 							code, length));
 	}
 	return 0;

@@ -154,6 +154,11 @@ def test_a_callback_says_nothing_of_another_thread() -> None:
 
 def test_a_system_call_is_named_by_the_numbers_of_its_machine() -> None:
     assert system_call_name(7, "x86_64") == "poll"
+    # The same numbers as arm64, and two of its own.
+    assert system_call_name(98, "riscv64") == system_call_name(98, "aarch64") == "futex"
+    assert system_call_name(259, "riscv64") == "riscv_flush_icache"
+    assert system_call_name(260, "riscv64") == "wait4"
+    assert system_call_name(259, "aarch64") == ""
     assert system_call_name(73, "aarch64") == "ppoll"
     assert system_call_name(7, "armv7l") == ""
     assert system_call_name(9999, "x86_64") == ""

@@ -8,7 +8,7 @@ import pytest
 
 from whylate.boards.board import BoardError
 from whylate.boards.qemu.arguments import Start, arguments
-from whylate.lab.description import LabError, names, virtual_board
+from whylate.lab.description import LabError, names, virtual_board, with_kernel
 from whylate.lab.image import Image
 from whylate.lab.qemu import Qemu
 
@@ -20,20 +20,25 @@ def command(name: str, start: Start, qemu: Qemu = FAIR) -> list[str]:
     return arguments(virtual_board(name), qemu, IMAGE, IMAGE.initrd, start)
 
 
-def test_there_are_four_machines_each_with_both_kernels() -> None:
+def test_there_are_five_machines_all_but_one_with_both_kernels() -> None:
     machines = {"virt-arm64", "raspi3b", "sabrelite", "pc"}
-    assert set(names()) == machines | {f"{name}-rt" for name in machines}
+    assert set(names()) == machines | {f"{name}-rt" for name in machines} | {"virt-riscv64"}
+    assert with_kernel("virt-arm64", rt=True) == "virt-arm64-rt"
+    assert with_kernel("virt-riscv64", rt=False) == "virt-riscv64"
+    assert with_kernel("virt-riscv64", rt=True) is None
     assert virtual_board("pc").kernel_package == "linux-image-amd64"
     assert virtual_board("sabrelite-rt").kernel_package == "linux-image-rt-armmp"
 
 
-@pytest.mark.parametrize("name", ["", "pc/../pc", "virt-arm64-rt-rt", "local", "../boards/pc"])
+@pytest.mark.parametrize(
+    "name", ["", "pc/../pc", "virt-arm64-rt-rt", "virt-riscv64-rt", "local", "../boards/pc"]
+)
 def test_a_board_that_is_not_described_is_refused(name: str) -> None:
     with pytest.raises(LabError, match="unknown virtual board"):
         virtual_board(name)
 
 
-@pytest.mark.parametrize("name", ["virt-arm64", "pc", "sabrelite"])
+@pytest.mark.parametrize("name", ["virt-arm64", "virt-riscv64", "pc", "sabrelite"])
 def test_in_virtual_time_nothing_of_the_host_leads_into_the_guest(
     name: str, tmp_path: Path
 ) -> None:

@@ -26,7 +26,7 @@ def pc() -> None:
         pytest.skip("the packages of pc are not here: make lab")
 
 
-@pytest.mark.parametrize("machine", ["x86_64", "aarch64", "armv7l"])
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64", "armv7l", "riscv64"])
 def test_programs_are_built_for_every_architecture_of_the_probe(machine: str) -> None:
     built = programs(machine, PROGRAMS, notify_nobody)
     assert set(built) == {fault.name for fault in PROGRAMS}

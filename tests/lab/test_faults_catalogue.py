@@ -93,7 +93,7 @@ def test_wrong_use_is_one_line_that_says_what_is_wrong(
 @pytest.mark.parametrize(
     ("board", "name", "cpus", "message"),
     [
-        ("sabrelite", "irqs-off", 1, "of x86-64 and arm64"),
+        ("sabrelite", "irqs-off", 1, "of x86-64, arm64 and riscv64"),
         ("virt-arm64", "slow-irq", 1, "does nothing on aarch64"),
         ("virt-arm64", "tlb-shootdown", 2, "does nothing on aarch64"),
         ("pc", "lock-held", 1, "takes 2 CPUs"),

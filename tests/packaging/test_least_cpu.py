@@ -18,6 +18,8 @@ from whylate.probe.binaries import DIRECTORY
         ("aarch64", "qemu-aarch64-static", "cortex-a53"),
         # The libc picks faster routines where it finds NEON; it must not need it.
         ("armv7", "qemu-arm-static", "cortex-a7,neon=off"),
+        # Without what RVA20 does not have: RV64GC alone.
+        ("riscv64", "qemu-riscv64-static", "rv64,zba=off,zbb=off,zbc=off,zbs=off,v=off"),
     ],
 )
 def test_a_probe_starts_on_the_least_cpu(arch: str, emulator: str, cpu: str) -> None:

@@ -33,8 +33,8 @@ LAB = SOURCE.parents[1] / "lab"
 #: The remedies that modules of the lab are built with.
 IN_MODULES = ("bulk_work", "remedy_atomic", "remedy_lock", "shared_read")
 BINARIES = SOURCE / "probe" / "binaries"
-ARCHS = ("x86_64", "aarch64", "armv7")
-ELF_MACHINE = {"x86_64": 62, "aarch64": 183, "armv7": 40}
+ARCHS = ("x86_64", "aarch64", "armv7", "riscv64")
+ELF_MACHINE = {"x86_64": 62, "aarch64": 183, "armv7": 40, "riscv64": 243}
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "pyproject.toml").exists(), reason="wheels are built from a checkout"

@@ -30,8 +30,8 @@ from whylate.wire.messages import (
 from whylate.wire.samples import decode_samples
 
 EMULATORS = {"x86_64": "qemu-x86_64-static", "aarch64": "qemu-aarch64-static",
-             "armv7": "qemu-arm-static"}  # fmt: skip
-MACHINES = {"x86_64": "x86_64", "aarch64": "aarch64", "armv7": "armv7l"}
+             "armv7": "qemu-arm-static", "riscv64": "qemu-riscv64-static"}  # fmt: skip
+MACHINES = {"x86_64": "x86_64", "aarch64": "aarch64", "armv7": "armv7l", "riscv64": "riscv64"}
 
 
 def command(arch: str) -> tuple[ProbeBinary, list[str]]:

@@ -575,6 +575,7 @@ def test_a_message_carries_no_control_characters(driver: str) -> None:
     [
         ("aarch64-linux-gnu-gcc", "qemu-aarch64-static", []),
         ("arm-linux-gnueabihf-gcc", "qemu-arm-static", TIME64),
+        ("riscv64-linux-gnu-gcc", "qemu-riscv64-static", []),
     ],
 )
 def test_every_load_works_on_other_architectures(

@@ -105,6 +105,23 @@ def test_32_bit_arm_is_the_instruction_before(
     assert answers(driver, [("arm", little(*words))]) == [enables]
 
 
+@pytest.mark.parametrize(
+    ("words", "enables"),
+    [
+        ((0x00000013, 0x10016073), 1),  # csrsi sstatus, 2
+        ((0x1007A073,), 1),  # csrs sstatus, a5
+        ((0x10016073, 0x00000013), 0),  # nop behind it
+        ((0x10017073,), 0),  # csrci sstatus, 2
+        ((0x10026073,), 0),  # csrsi sstatus, 4
+        ((0x100027F3,), 0),  # csrr a5, sstatus
+    ],
+)
+def test_riscv64_is_the_instruction_before(
+    driver: Path, words: tuple[int, ...], enables: int
+) -> None:
+    assert answers(driver, [("riscv64", little(*words))]) == [enables]
+
+
 @pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
 def test_lengths_are_those_of_objdump(driver: Path) -> None:
     program = ROOT / "src/whylate/probe/binaries/x86_64/whylate-probe"

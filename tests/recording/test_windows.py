@@ -269,6 +269,9 @@ def code(*at_the_end: int) -> int:
         (0xD51B4223 << 32, "aarch64", True),  # msr daif, x3
         (0xD5184601 << 32, "aarch64", True),  # msr icc_pmr_el1, x1
         (0xD503201F << 32, "aarch64", False),  # nop
+        (0x10016073 << 32, "riscv64", True),  # csrsi sstatus, 2
+        (0x1007A073 << 32, "riscv64", True),  # csrs sstatus, a5
+        (0x10017073 << 32, "riscv64", False),  # csrci sstatus, 2
         (0, "x86_64", None),
         (code(0xFB), "armv7l", None),
     ],

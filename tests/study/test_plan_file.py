@@ -39,6 +39,7 @@ priority = 90
 
 REQUEST = RunPlan(workload=Wakeup(duration_ns=0, interval_ns=0, priority=80))
 PC = "boards = ['pc']\n"
+RISCV = "boards = ['virt-riscv64']\n"
 BOTH = "boards = ['pc', 'pc-rt']\n"
 SSH = "boards = ['ssh://board7']\n"
 BUSY = "loads = {idle = [], busy = ['cmd:stress']}\n"
@@ -119,6 +120,7 @@ def test_what_is_not_said_is_looked_at_after_10_20_and_30_rounds(tmp_path: Path)
         ("[variants.a]\n[variants.b]\nkernel = 'new'", "knob kernel: expected one of rt, standard"),
         (f"{PC}[variants.a]\n[variants.b]\nkernel = 'ordinary'", "have the same knobs"),
         (f"{BOTH}[variants.a]\n[variants.b]\nkernel = 'rt'", "are one machine with its two"),
+        (f"{RISCV}[variants.a]\n[variants.b]\nkernel = 'rt'", "'rt', which virt-riscv64 lacks"),
         (
             f"{SSH}[variants.a]\n[variants.b]\nkernel = 'rt'",
             "sets the kernel, of which only virtual",

@@ -7,6 +7,7 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/task_stack.h>
 
 #include "fault_module_beside.h"
 

@@ -3,7 +3,8 @@
  * What the programs use of the kernel: the few fields they read, the helpers they call.
  *
  * Only names count here. Where a field lies, and whether it is there, the kernel that loads the
- * programs looks up in its own BTF (CO-RE), so that one object serves x86-64 and arm64.
+ * programs looks up in its own BTF (CO-RE), so that one object serves x86-64, arm64
+ * and riscv64.
  */
 #ifndef WHYLATE_BPF_KERNEL_H
 #define WHYLATE_BPF_KERNEL_H
@@ -133,6 +134,16 @@ struct pt_regs___arm64 {
 	__u64 pc;
 	__u64 pstate;
 	int syscallno; /* -1: in none */
+} KERNEL;
+
+struct pt_regs___riscv {
+	unsigned long epc;
+	unsigned long ra;
+	unsigned long s0; /* the frame */
+	unsigned long a7; /* the system call's number, in one */
+	unsigned long status;
+	unsigned long cause; /* why the kernel was entered */
+	unsigned long orig_a0;
 } KERNEL;
 
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;

@@ -35,6 +35,12 @@ static unsigned long chain(unsigned long turns, unsigned long value, unsigned lo
 				 "eor %0, %0, %1\n\teor %0, %0, %1"
 				 : "+r"(value)
 				 : "r"(mask));
+#elif defined(__riscv)
+		__asm__ volatile("xor %0, %0, %1\n\txor %0, %0, %1\n\txor %0, %0, %1\n\t"
+				 "xor %0, %0, %1\n\txor %0, %0, %1\n\txor %0, %0, %1\n\t"
+				 "xor %0, %0, %1\n\txor %0, %0, %1"
+				 : "+r"(value)
+				 : "r"(mask));
 #else
 #error "no chain of single-cycle instructions for this architecture"
 #endif

@@ -22,8 +22,10 @@
 #define ARCH "aarch64"
 #elif defined(__arm__)
 #define ARCH "armv7"
+#elif defined(__riscv) && __riscv_xlen == 64
+#define ARCH "riscv64"
 #else
-#error "whylate's probe is built for x86_64, aarch64 and armv7"
+#error "whylate's probe is built for x86_64, aarch64, armv7 and riscv64"
 #endif
 
 /* median_read_cost - measure what one clock reading costs, in ns */

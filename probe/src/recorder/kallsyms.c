@@ -96,6 +96,13 @@ static void name_all(struct symbol *symbols, size_t count)
 	}
 }
 
+/* is_label - whether a symbol is no function's: $x and the like mark ARM's code and data, and
+ * RISC-V's modules have the compiler's own labels */
+static bool is_label(const char *name)
+{
+	return name[0] == '$' || !strncmp(name, ".L", 2);
+}
+
 bool kallsyms_resolve(struct symbol *symbols, size_t count)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
@@ -105,8 +112,7 @@ bool kallsyms_resolve(struct symbol *symbols, size_t count)
 	if (!file)
 		return false;
 	while (next_line(file, &line)) {
-		/* $x and the like mark ARM's code and data. */
-		if (line.start && line.name[0] != '$')
+		if (line.start && !is_label(line.name))
 			add_line(symbols, count, &line);
 		shown |= line.start != 0;
 	}

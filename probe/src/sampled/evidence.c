@@ -189,6 +189,14 @@ static bool is_x86_evidence(const uint8_t *code, size_t length)
 	       (before < last && code[before] == X86_STI && before + 1 == last);
 }
 
+/* last_word - the last 4 bytes of code, which has as many */
+static uint32_t last_word(const uint8_t *code, size_t length)
+{
+	const uint8_t *last = code + length - 4;
+
+	return last[0] | (uint32_t)last[1] << 8 | (uint32_t)last[2] << 16 | (uint32_t)last[3] << 24;
+}
+
 /* ---------------------------------------------------------------- arm64 */
 
 static bool is_arm64_enable(uint32_t word)
@@ -208,8 +216,7 @@ static bool may_follow(uint32_t word)
 static bool is_arm64_evidence(const uint8_t *code, size_t length)
 {
 	for (size_t at = length; at >= 4; at -= 4) {
-		uint32_t word = code[at - 4] | (uint32_t)code[at - 3] << 8 |
-				(uint32_t)code[at - 2] << 16 | (uint32_t)code[at - 1] << 24;
+		uint32_t word = last_word(code, at);
 
 		if (!may_follow(word))
 			return is_arm64_enable(word);
@@ -223,18 +230,34 @@ static bool is_arm64_evidence(const uint8_t *code, size_t length)
  * come */
 static bool is_arm_evidence(const uint8_t *code, size_t length)
 {
-	const uint8_t *last = code + length - 4;
 	uint32_t word;
 
 	if (length < 4)
 		return false;
-	word = last[0] | (uint32_t)last[1] << 8 | (uint32_t)last[2] << 16 | (uint32_t)last[3] << 24;
+	word = last_word(code, length);
 	return (word & 0xFFFFFEBF) == 0xF1080080 || /* cpsie i, with a or f as well */
 	       (word & 0x0FFFFFF0) == 0x0121F000;   /* msr cpsr_c, r */
 }
 
+/* ---------------------------------------------------------------- riscv64 */
+
+/* is_riscv_evidence - as on 32-bit ARM. Instructions have 2 bytes or 4: what stands there may be
+ * parts of two, which are not these by chance */
+static bool is_riscv_evidence(const uint8_t *code, size_t length)
+{
+	uint32_t word;
+
+	if (length < 4)
+		return false;
+	word = last_word(code, length);
+	return word == 0x10016073 ||		  /* csrsi sstatus, 2 */
+	       (word & 0xFFF07FFF) == 0x10002073; /* csrs sstatus, x */
+}
+
 bool evidence_in_code(uint32_t machine, const uint8_t *code, size_t length)
 {
+	if (machine == SAMPLED_RISCV)
+		return is_riscv_evidence(code, length);
 	if (machine == SAMPLED_ARM)
 		return is_arm_evidence(code, length);
 	return machine == SAMPLED_ARM64 ? is_arm64_evidence(code, length)

@@ -3,8 +3,8 @@
  * Whether the place of a sample shows that interrupts were disabled until then.
  *
  * A timer's interrupt that waited comes as soon as interrupts are enabled: on arm64 before the next
- * instruction, on x86 behind the one that follows sti, or right behind popf. Elsewhere it comes
- * there by chance alone, once in thousands of samples.
+ * instruction, on riscv64 as well, on x86 behind the one that follows sti, or right behind popf.
+ * Elsewhere it comes there by chance alone, once in thousands of samples.
  */
 #ifndef WHYLATE_SAMPLED_EVIDENCE_H
 #define WHYLATE_SAMPLED_EVIDENCE_H

@@ -32,7 +32,7 @@
 #define WORK_MOST_NS (10 * NS_PER_MS)
 #define WORK_TURNS   25u
 
-#if defined(__aarch64__) || defined(__x86_64__)
+#if defined(__aarch64__) || defined(__x86_64__) || defined(__riscv)
 #define HAS_PROGRAM true
 #else
 #define HAS_PROGRAM false
@@ -85,7 +85,8 @@ static int open_program(struct sampled *sampled, char *text)
 	int error, expiry = -1;
 
 	if (!HAS_PROGRAM)
-		return fail(text, EOPNOTSUPP, "programs that sample are for x86-64 and arm64");
+		return fail(text, EOPNOTSUPP,
+			    "programs that sample are for x86-64, arm64 and riscv64");
 	error = make_maps(sampled);
 	if (error)
 		return fail(text, error,

@@ -23,6 +23,8 @@
 #define SAMPLED_MACHINE SAMPLED_ARM64
 #elif defined(__arm__)
 #define SAMPLED_MACHINE SAMPLED_ARM
+#elif defined(__riscv)
+#define SAMPLED_MACHINE SAMPLED_RISCV
 #else
 #define SAMPLED_MACHINE SAMPLED_X86
 #endif

@@ -20,6 +20,8 @@
 #define MACHINE EM_AARCH64
 #elif defined(__arm__)
 #define MACHINE EM_ARM
+#elif defined(__riscv)
+#define MACHINE EM_RISCV
 #else
 #define MACHINE EM_NONE
 #endif

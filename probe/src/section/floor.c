@@ -34,17 +34,23 @@
 #define EMPTY  "bpf_fentry_test1"
 #define SECOND "bpf_fentry_test2"
 /* What the kernel calls for a system call that it does not have, such as this one. */
+#if defined(__riscv)
+#define NO_CALL_FUNCTION "__riscv_sys_ni_syscall"
+#else
 #define NO_CALL_FUNCTION "sys_ni_syscall"
+#endif
 #if defined(__x86_64__)
 #define NO_CALL 174 /* create_module */
 #elif defined(__aarch64__)
 #define NO_CALL 250 /* the architecture's own, of which it has none */
+#elif defined(__riscv)
+#define NO_CALL 244 /* the architecture's own: it has two, which come later */
 #else
 #define NO_CALL 17 /* break */
 #endif
 #define TRACEPOINT "raw_syscalls:sys_enter"
 #define OWN_FILE   "/proc/self/exe"
-#if defined(__x86_64__) || defined(__aarch64__)
+#if defined(__x86_64__) || defined(__aarch64__) || defined(__riscv)
 #define HAS_EMPTY_CODE true
 __asm__(".pushsection .text\n\t.balign 64\n"
 	".globl section_empty_begin\n\t.type section_empty_begin, %function\n"

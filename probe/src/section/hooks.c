@@ -147,12 +147,24 @@ static int session_attach(const struct section *section, bool at_end, size_t num
 				program_at(section, at_end));
 }
 
+/* check_places - whether registers at a return say where on the stack it is */
+static int check_places(char *text)
+{
+	if (KERNEL_RETURN_HAS_PLACE)
+		return 0;
+	return fail(text, EOPNOTSUPP,
+		    "where on the stack a function returns is not shown on this architecture: it "
+		    "takes fentry");
+}
+
 static int multi_load(struct section *section, char *text)
 {
 	static const size_t numbers[2] = {PROGRAM_PROBE_ENTRY, PROGRAM_PROBE_RETURN};
 	struct bpf_multi multi;
-	int error = find_multi(section, &multi, text);
+	int error = check_places(text);
 
+	if (!error)
+		error = find_multi(section, &multi, text);
 	if (error)
 		return error;
 	if (!multi.has_pool)
@@ -179,10 +191,12 @@ static int multi_attach(const struct section *section, bool at_end, size_t numbe
 static int kprobe_load(struct section *section, char *text)
 {
 	static const size_t numbers[2] = {PROGRAM_PROBE_ENTRY, PROGRAM_PROBE_RETURN};
+	int error;
 
 	if (!bpf_kprobe_type())
 		return fail(text, EOPNOTSUPP, "this kernel has none (CONFIG_KPROBE_EVENTS)");
-	return load_both(section, numbers, as_probes, text);
+	error = check_places(text);
+	return error ? error : load_both(section, numbers, as_probes, text);
 }
 
 static int kprobe_attach(const struct section *section, bool at_end, size_t number)

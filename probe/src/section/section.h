@@ -34,6 +34,13 @@ struct section_arguments {
 #else
 #define KERNEL_RETURN_POPS 0
 #endif
+/* Whether the registers at a return of the kernel have the stack pointer: arch_rethook_trampoline
+ * of riscv64 does not save it. */
+#if defined(__riscv)
+#define KERNEL_RETURN_HAS_PLACE false
+#else
+#define KERNEL_RETURN_HAS_PLACE true
+#endif
 
 /* What is timed, and how. Names are valid as long as the section. */
 struct section_plan {

@@ -35,15 +35,26 @@
 #define LONGEST_FILTER	   512
 
 /* Where a kprobe finds the stack pointer, and the return address before the kernel replaces it. The
- * registers at a return have no stack pointer on 32-bit ARM. */
+ * registers at a return have no stack pointer on 32-bit ARM and riscv64. */
 #if defined(__arm__)
 #define ENTRY_FIELDS  "place=%sp caller=%lr"
+#define RETURN_FIELDS ""
+#define HAS_PLACES    false
+#elif defined(__riscv)
+#define ENTRY_FIELDS  "place=%sp caller=%ra"
 #define RETURN_FIELDS ""
 #define HAS_PLACES    false
 #else
 #define ENTRY_FIELDS  "place=%sp"
 #define RETURN_FIELDS "place=%sp"
 #define HAS_PLACES    true
+#endif
+
+/* Why the kernel refuses a kprobe with EINVAL. */
+#if defined(__riscv)
+#define REFUSED "kernels for riscv64 set no kprobe where ftrace is told of a call: it takes fentry"
+#else
+#define REFUSED "it may be among those that the kernel's hooks use"
 #endif
 
 /* A CPU's buffer, and the record of it that comes next. */
@@ -143,8 +154,7 @@ static int name_events(const struct section *section, char *text)
 	if (error == EILSEQ)
 		return fail(text, error, "%s..%s: no instruction begins at one of them", name, end);
 	return error ? fail(text, error, "%s: %s%s", name, strerror(error),
-			    error == EINVAL ? ": it may be among those that the kernel's hooks use"
-					    : "")
+			    error == EINVAL ? ": " REFUSED : "")
 		     : 0;
 }
 

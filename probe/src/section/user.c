@@ -34,6 +34,8 @@ struct open_as {
 #define TRIPLET "x86_64-linux-gnu"
 #elif defined(__aarch64__)
 #define TRIPLET "aarch64-linux-gnu"
+#elif defined(__riscv)
+#define TRIPLET "riscv64-linux-gnu"
 #else
 #define TRIPLET "arm-linux-gnueabihf"
 #endif

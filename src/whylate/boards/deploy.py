@@ -287,7 +287,12 @@ def _sh(script: str, *words: str) -> list[str]:
 READY = "whylate: ready"
 
 #: The number of the system call memfd_create: for 64-bit programs, for 32-bit ones.
-_MEMFD_CREATE = {"x86_64": (319, 356), "aarch64": (279, 385), "armv7": (385, 385)}
+_MEMFD_CREATE = {
+    "x86_64": (319, 356),
+    "aarch64": (279, 385),
+    "armv7": (385, 385),
+    "riscv64": (279, 279),
+}
 
 #: With the path in $p, the size in $1 and the SHA-256 in $2: only that probe is started.
 #: Without sha256sum, size and --version are compared.

@@ -102,14 +102,14 @@ _IPIS = ("ipi:ipi_entry", "ipi:ipi_exit")
 #: Where a tracepoint is to be had, for those that many kernels lack.
 _HAD = {
     "lock:contention_begin": "which Linux has from 5.19 on",
-    "exceptions:page_fault_user": "which no kernel has on ARM",
+    "exceptions:page_fault_user": "which kernels for ARM lack, and older ones for RISC-V",
     "nmi:nmi_handler": "which x86 alone has",
 }
 _X86 = frozenset({"x86_64", "i686", "i586", "i386"})
 #: They are named by the time up to a switch (rule (15) of whylate.causes.window.pieces).
 _UP_TO_A_SWITCH = frozenset({Cause.THREAD, Cause.PREEMPTION_DISABLED})
 #: Of their code it is known what switches interrupts on (whylate.recording.recorder.raw_events).
-_KNOWN_CODE = _X86 | {"aarch64"}
+_KNOWN_CODE = _X86 | {"aarch64", "riscv64"}
 ENOENT = 2
 
 
@@ -168,6 +168,8 @@ class _Board:
             return None if option in self._words("kernel_command_line") else f"not without {option}"
         if cause is Cause.NMI and self._machine.startswith("arm"):
             return "32-bit ARM has none"
+        if cause is Cause.NMI and self._machine == "riscv64":
+            return "RISC-V has none"
         if cause is Cause.STEAL and "hypervisor" in self._facts and not self._facts["hypervisor"]:
             return "no sign of a hypervisor"
         if cause is Cause.THROTTLING and self._facts.get("rt_runtime_us") == -1:

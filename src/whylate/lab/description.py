@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -26,10 +27,16 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     #: The architecture's names in uname and in Debian.
     arch: str
     debian_arch: str
+    #: Debian's release whose packages it boots; "": what this system itself would install.
+    release: str = ""
     #: FLAVOUR of linux-image-FLAVOUR, and of linux-image-rt-FLAVOUR with PREEMPT_RT.
     kernel: str
+    #: Whether Debian has that kernel with PREEMPT_RT.
+    has_rt: bool = True
     qemu: str
     qemu_package: str
+    #: The packages that have a newer QEMU; empty: the same one.
+    newer_qemu_packages: tuple[str, ...] = ()
     machine: list[str]
     kernel_args: list[str] = []
     #: Below the kernel package's directory of device trees; None: QEMU makes it, or needs none.
@@ -57,7 +64,7 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
 
 class VirtualBoard(msgspec.Struct, frozen=True):
-    """A description with one of its two kernels: `virt-arm64`, `virt-arm64-rt`."""
+    """A description with one of its kernels: `virt-arm64`, `virt-arm64-rt`."""
 
     name: str
     machine: str
@@ -71,11 +78,12 @@ class VirtualBoard(msgspec.Struct, frozen=True):
 
 
 def names() -> list[str]:
-    """Return the names of all virtual boards."""
+    """Return the names of all virtual boards; raises LabError."""
     return [
         name
         for path in sorted((FILES / "boards").glob("*.toml"))
         for name in (path.stem, path.stem + RT)
+        if name == path.stem or _describe(path).has_rt
     ]
 
 
@@ -84,15 +92,20 @@ def virtual_board(name: str) -> VirtualBoard:
     if name not in names():
         raise LabError(f"unknown virtual board {name[:80]!r}: expected one of {', '.join(names())}")
     machine = name.removesuffix(RT)
-    path = FILES / "boards" / f"{machine}.toml"
-    try:
-        description = msgspec.convert(tomllib.loads(path.read_text()), Description)
-    except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise LabError(f"{path} does not describe a virtual board: {error}") from None
+    description = _describe(FILES / "boards" / f"{machine}.toml")
     return VirtualBoard(name, machine, name.endswith(RT), description)
 
 
+@cache
+def _describe(path: Path) -> Description:
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text()), Description)
+    except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise LabError(f"{path} does not describe a virtual board: {error}") from None
+
+
 def with_kernel(name: str, *, rt: bool) -> str | None:
-    """Return the name of a virtual board with that kernel; None for other boards."""
+    """Return the name of a virtual board with that kernel; None where there is none."""
     machine = name.removesuffix(RT)
-    return (machine + RT if rt else machine) if name in names() else None
+    wanted = machine + RT if rt else machine
+    return wanted if {name, wanted} <= set(names()) else None

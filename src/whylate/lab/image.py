@@ -18,7 +18,7 @@ from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import FILES, Description, LabError, VirtualBoard
 from whylate.lab.device_tree import with_property
 from whylate.lab.initramfs import Archive
-from whylate.lab.packages import Packages, contents, read_member
+from whylate.lab.packages import contents, packages_of, read_member
 from whylate.probe.binaries import NoProbeError, probe_binary
 
 BUSYBOX = "busybox-static"
@@ -59,9 +59,8 @@ class _Kernel(msgspec.Struct, frozen=True):
 
 def is_fetched(board: VirtualBoard) -> bool:
     """Return whether all packages of a board are cached, so that its image needs no network."""
-    debs = cache_directory() / "packages" / board.description.debian_arch / "debs"
-    note = debs / f"{board.kernel_package}.is"
-    return note.exists() and (debs / note.read_text()).is_dir() and (debs / BUSYBOX).is_dir()
+    packages = packages_of(board, cache_directory())
+    return packages.has(board.kernel_package) and packages.has(BUSYBOX)
 
 
 def build(board: VirtualBoard, notify: Callable[[str], None], *, update: bool = False) -> Image:
@@ -71,7 +70,7 @@ def build(board: VirtualBoard, notify: Callable[[str], None], *, update: bool = 
     """
     cache = cache_directory()
     with building(cache):
-        packages = Packages(cache / "packages", board.description.debian_arch)
+        packages = packages_of(board, cache)
         package = packages.dependency(board.kernel_package, "linux-image-", notify, update=update)
         kernel_deb = packages.fetch(package, notify, update=update)
         busybox_deb = packages.fetch(BUSYBOX, notify, update=update)
@@ -129,8 +128,9 @@ class _Extracted:
     def add(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
         """Extract a file if it is wanted; raises LabError."""
         path = PurePosixPath(member.name)
-        if path.match("boot/vmlinuz-*"):
-            self.release = path.name.removeprefix("vmlinuz-")
+        # On riscv64 it is not compressed, and called so.
+        if path.match("boot/vmlinuz-*") or path.match("boot/vmlinux-*"):
+            self.release = path.name.partition("-")[2]
             data = read_member(tar, member)
             (self.directory / "vmlinuz").write_bytes(data)
             plain = elf_of(data) if self.wanted.arch == "x86_64" else None

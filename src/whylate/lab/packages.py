@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whylate.files import sha256_of, write_whole
-from whylate.lab.description import LabError
+from whylate.lab.description import LabError, VirtualBoard
 
 #: Long enough for a slow mirror, short enough not to look like a hang.
 FETCH_S = 900
@@ -38,6 +38,12 @@ class Packages:
         self._suite = suite
         self._arch = arch
         self._updated = False
+
+    def has(self, name: str) -> bool:
+        """Return whether a package is cached; the one for which a metapackage stands, if it is."""
+        debs = self._directory / "debs"
+        note = debs / f"{name}.is"
+        return (debs / (note.read_text() if note.exists() else name)).is_dir()
 
     def fetch(self, name: str, notify: Callable[[str], None], *, update: bool = False) -> Path:
         """Return the package file, fetched unless it is cached; raises LabError.
@@ -156,6 +162,12 @@ class Packages:
                 "(does /etc/apt/sources.list name a mirror that has this architecture?)"
             )
         return done.stdout
+
+
+def packages_of(board: VirtualBoard, cache: Path) -> Packages:
+    """Return the packages that a board boots, kept below the lab's cache."""
+    description = board.description
+    return Packages(cache / "packages", description.debian_arch, description.release or None)
 
 
 def system_release() -> str:

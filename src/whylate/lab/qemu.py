@@ -63,7 +63,9 @@ def fetch_qemu(board: VirtualBoard, notify: Callable[[str], None]) -> None:
     with building(cache, notify):
         packages = Packages(cache / "packages", _DEBIAN_ARCH[platform.machine()], BACKPORTS)
         directory = cache / "qemu"
-        for name in (*_SUPPORT, board.description.qemu_package):
+        description = board.description
+        newer = description.newer_qemu_packages or (description.qemu_package,)
+        for name in (*_SUPPORT, *newer):
             _unpack(packages.fetch(name, notify), directory)
     after = find_qemu(board)
     if after is None or not after.fair:

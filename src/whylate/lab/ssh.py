@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from whylate.lab.cache import building, cache_directory
 from whylate.lab.description import LabError, VirtualBoard
 from whylate.lab.network import NETWORK_SCRIPT, SERVICES
-from whylate.lab.packages import Packages, contents, read_member
+from whylate.lab.packages import contents, packages_of, read_member
 
 PACKAGES = ("dropbear-bin", "libc6", "libcrypt1", "libtomcrypt1", "libtommath1", "libgmp10",
             "zlib1g")  # fmt: skip
@@ -31,7 +31,7 @@ def ssh_files(
     cache = cache_directory()
     files: dict[str, tuple[bytes, int]] = {}
     with building(cache, notify):
-        packages = Packages(cache / "packages", board.description.debian_arch)
+        packages = packages_of(board, cache)
         for name in PACKAGES:
             files |= _extract(packages.fetch(name, notify))
     return [

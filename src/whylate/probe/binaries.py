@@ -18,6 +18,7 @@ ARCHITECTURES = {
     "arm64": "aarch64",
     "armv7l": "armv7",
     "armv8l": "armv7",
+    "riscv64": "riscv64",
 }
 
 

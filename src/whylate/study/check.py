@@ -151,6 +151,11 @@ def _check_boots(plan: StudyPlan, variant: Variant, applied: Applied) -> None:
                 f"variant {variant.name} sets the kernel, and {board.removesuffix(RT)} and {board} "
                 "are one machine with its two kernels: name one of them"
             )
+        if with_kernel(board, rt=applied.kernel == "rt") is None:
+            raise RequestError(
+                f"variant {variant.name} sets kernel = '{applied.kernel}', which {board} lacks: "
+                "Debian has no such kernel for it"
+            )
 
 
 def _check_image(plan: StudyPlan, variant: Variant, applied: Applied) -> None:

@@ -66,7 +66,7 @@ def facts_of(manifest: Manifest) -> dict[str, object]:
     return {fact.name: fact.value for fact in manifest.facts}
 
 
-@pytest.mark.parametrize("name", ["pc", "raspi3b", "sabrelite"])
+@pytest.mark.parametrize("name", ["pc", "raspi3b", "sabrelite", "virt-riscv64"])
 def test_a_board_boots_tells_its_facts_and_is_measured(name: str, tmp_path: Path) -> None:
     with ready(QemuBoard(virtual_board(name)), notify_nobody) as board:
         manifest = run(board, request(), tmp_path / "r")

@@ -189,3 +189,18 @@ def test_a_cause_that_a_board_cannot_have_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert "slow-irq does nothing on aarch64: it is for x86_64" in done.stderr
     assert not (tmp_path / "r").exists()
+
+
+def test_on_riscv64_the_caller_of_what_enabled_interrupts_is_named(tmp_path: Path) -> None:
+    """An interrupt's stack does not reach what it interrupted, whose registers do."""
+    measure(
+        tmp_path / "r", "virt-riscv64", "--smp", "1", "--for", "500ms", "--interval", "250us",
+        "--fault", "bulk-lock size_us=2780 period_us=20000",
+    )  # fmt: skip
+    done = subprocess.run(
+        [WHYLATE, "explain", str(tmp_path / "r"), "--json"], capture_output=True, check=False
+    )
+    answer = json.loads(done.stdout)
+    first = max(answer["causes"], key=lambda cause: float(cause["located_share"]))
+    assert (first["cause"], first["detail"]) == ("interrupts disabled", "fault_main [bulk_lock]")
+    assert first["located_share"] > 0.8

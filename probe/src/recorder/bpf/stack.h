@@ -69,6 +69,9 @@ ALWAYS_INLINE struct stack of_here(__u64 *context, struct recorder_bpf_cpu *cpu,
 	return stack;
 }
 
+/* scause of an environment call from user mode (RISC-V ISA volume 2). */
+#define CAUSE_CALL_RISCV 8
+
 /*
  * system_call_of - return 1 + the number of the system call that a thread is in; 0: in none
  *
@@ -80,12 +83,15 @@ ALWAYS_INLINE __u64 system_call_of(struct task_struct *task)
 {
 	struct pt_regs *regs = bpf_task_pt_regs(task);
 	struct pt_regs___arm64 *arm64 = (void *)regs;
+	struct pt_regs___riscv *riscv = (void *)regs;
 	__u64 number = ~0ull;
 
 	if (kernel_has(regs->orig_ax))
 		number = regs->orig_ax;
 	else if (kernel_has(arm64->syscallno))
 		number = (__u64)(__s64)arm64->syscallno;
+	else if (kernel_has(riscv->orig_a0) && riscv->cause == CAUSE_CALL_RISCV)
+		number = riscv->a7;
 	return number <= 0xffff ? 1 + number : 0;
 }
 
@@ -170,7 +176,7 @@ ALWAYS_INLINE void look_at_timer(__u64 *context, struct recorder_bpf_cpu *cpu,
 		return;
 	thread = bpf_get_current_pid_tgid();
 	deep = deep && (!instruction || is_kernel(instruction)) && thread != cpu->shared.measured;
-	if (deep && may_take(cpu, late_ns)) {
+	if (deep && (!instruction || is_on_stack()) && may_take(cpu, late_ns)) {
 		__u64 code = code_before(instruction);
 		struct stack stack = {0};
 

@@ -13,8 +13,9 @@
 #define FLAGS_KERNEL	   (0x00200000 | 0x00004000 | 0x00000010)
 #define NOT_RETURNED_X86   (-38l) /* -ENOSYS */
 #define MODE32_ARM64	   0x10
+#define USER32_RISCV	   1 /* sstatus.UXL */
 #define FUTEX_X86	   202
-#define FUTEX_ARM64	   98
+#define FUTEX_OF_OTHERS	   98
 #define FUTEX_WAIT_OF_BOTH 455
 
 /*
@@ -22,18 +23,21 @@
  *
  * Only on positive evidence. On x86 what looks like its number is an error code in a page fault,
  * and the result is -ENOSYS only in a system call, until there is one; of a 32-bit program, whose
- * stack lies below 4 GiB, the numbers mean something else. Linux on arm64 has -1 outside of one.
+ * stack lies below 4 GiB, the numbers mean something else. Linux on arm64 has -1 outside of one,
+ * and RISC-V the cause of the entry.
  */
 ALWAYS_INLINE void read_system_call(struct task_struct *task, struct recorder_left *entry)
 {
 	struct pt_regs *regs;
 	struct pt_regs___arm64 *arm64;
+	struct pt_regs___riscv *riscv;
 	__u64 number = ~0ull, first = 0, futex;
 
 	if (!kernel_has(task->flags) || (task->flags & FLAGS_KERNEL))
 		return;
 	regs = bpf_task_pt_regs(task);
 	arm64 = (void *)regs;
+	riscv = (void *)regs;
 	if (kernel_has(regs->orig_ax)) {
 		if ((long)regs->ax != NOT_RETURNED_X86 || regs->sp >> 32 == 0)
 			return;
@@ -45,7 +49,13 @@ ALWAYS_INLINE void read_system_call(struct task_struct *task, struct recorder_le
 			return;
 		number = (__u64)(__s64)arm64->syscallno;
 		first = arm64->regs[0];
-		futex = FUTEX_ARM64;
+		futex = FUTEX_OF_OTHERS;
+	} else if (kernel_has(riscv->orig_a0)) {
+		if (riscv->cause != CAUSE_CALL_RISCV || (riscv->status >> 32 & 3) == USER32_RISCV)
+			return;
+		number = riscv->a7;
+		first = riscv->orig_a0;
+		futex = FUTEX_OF_OTHERS;
 	}
 	if (number >= 0xffff)
 		return;

@@ -36,11 +36,12 @@ enum sampled_place {
 #define SAMPLED_X86   0
 #define SAMPLED_ARM64 1
 #define SAMPLED_ARM   2 /* 32 bits, where no program of BPF does it */
+#define SAMPLED_RISCV 3 /* 64 bits */
 
 /* Constants once the program is loaded. */
 struct sampled_config {
 	__u64 period_ns;
-	__u32 machine;	/* SAMPLED_X86, SAMPLED_ARM64 */
+	__u32 machine;	/* SAMPLED_X86, SAMPLED_ARM64, SAMPLED_RISCV */
 	__u32 counters; /* that are read at each sample */
 };
 

@@ -11,7 +11,7 @@
 char sampled_cpus SECTION("maps");
 const volatile struct sampled_config sampling SECTION(".rodata") = {};
 
-/* Of arm64; x86 has the count in a variable of each CPU. */
+/* Of arm64 and riscv64; x86 has the count in a variable of each CPU. */
 struct thread_info___counting {
 	__u64 preempt_count;
 } KERNEL;
@@ -20,13 +20,15 @@ static void *(*const bpf_get_current_task)(void) = (void *)35;
 static long (*const bpf_get_current_comm)(void *to, __u32 size) = (void *)16;
 
 /* In assembly: the verifier permits only constant offsets of the context. They are those of
- * user_pt_regs of arm64, and of pt_regs of x86. */
+ * user_pt_regs of arm64, of user_regs_struct of riscv64, and of pt_regs of x86. */
 ALWAYS_INLINE __u64 sampled_address(void *context)
 {
 	__u64 value;
 
 	if (sampling.machine == SAMPLED_ARM64)
 		__asm__ volatile("%0 = *(u64 *)(%1 + 256)" : "=r"(value) : "r"(context));
+	else if (sampling.machine == SAMPLED_RISCV)
+		__asm__ volatile("%0 = *(u64 *)(%1 + 0)" : "=r"(value) : "r"(context));
 	else
 		__asm__ volatile("%0 = *(u64 *)(%1 + 128)" : "=r"(value) : "r"(context));
 	return value;
@@ -49,6 +51,12 @@ ALWAYS_INLINE bool may_enable(const __u8 *code)
 			       (word & 0xFFFFFFE0) == 0xD5184600;
 		}
 		return may;
+	}
+	if (sampling.machine == SAMPLED_RISCV) {
+		__u32 word = *(const __u32 *)(code + SAMPLED_CODE - 4);
+
+		/* csrsi sstatus, 2; csrs sstatus, x */
+		return word == 0x10016073 || (word & 0xFFF07FFF) == 0x10002073;
 	}
 	may = code[SAMPLED_CODE - 1] == 0x9D;
 #pragma clang loop unroll(full)

@@ -11,6 +11,7 @@
 ALWAYS_INLINE __u64 code_at(struct pt_regs *regs)
 {
 	struct pt_regs___arm64 *arm64 = (void *)regs;
+	struct pt_regs___riscv *riscv = (void *)regs;
 	__u64 address = 0;
 
 	if (wanted.treatment != TREATMENT_PREFETCH || wanted.code_address)
@@ -23,6 +24,9 @@ ALWAYS_INLINE __u64 code_at(struct pt_regs *regs)
 		opaque(address);
 	} else if (kernel_has(arm64->pc)) {
 		address = arm64->pc;
+		opaque(address);
+	} else if (kernel_has(riscv->epc)) {
+		address = riscv->epc;
 		opaque(address);
 	}
 	return address;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 7da9ad78a99bff674de92d028148a76db4795a0f13707531954190e9de158a4a */
+/* sources: sha256 3122fdf7e1cfed9668380e7465907ddf105d8c5f18d405ee15e3d0fc8a35be65 */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H

@@ -18,7 +18,8 @@ PREEMPTED_AT_ONCE = frozenset({
 })  # fmt: skip
 #: How the entries of interrupts begin. A stack that was taken later has nothing of the scheduler's
 #: on it: the kernel leaves that out (in_sched_functions() in kernel/stacktrace.c).
-OF_INTERRUPTS = ("asm_sysvec_", "asm_common_interrupt", "el1h_64_irq", "el0t_64_irq", "el0t_32_irq")
+OF_INTERRUPTS = ("asm_sysvec_", "asm_common_interrupt", "el1h_64_irq", "el0t_64_irq", "el0t_32_irq",
+                 "do_irq")  # fmt: skip
 #: Where a thread sets the timer that it sleeps on.
 GOING_TO_SLEEP = frozenset({"do_nanosleep", "hrtimer_nanosleep"})
 #: How the entries of exceptions begin (x86): a page fault ends as an interrupt does, and until then

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whylate.lab.faults.catalogue import Fault
     from whylate.lab.faults.log import FaultLog
 
-_WHERE = {"module": "pc, arm64", "program": "any board", "outside": "real time"}
+_WHERE = {"module": "pc, arm64, riscv64", "program": "any board", "outside": "real time"}
 
 
 @click.command(name="faults")
@@ -33,14 +33,14 @@ def faults(name: str | None) -> None:
         where = _WHERE[injectable.kind]
         if injectable.kind == "module" and injectable.machines:
             where = "pc"
-        click.echo(f"{injectable.name:{width}}  {where:9}  {injectable.title}")
+        click.echo(f"{injectable.name:{width}}  {where:18}  {injectable.title}")
 
 
 def _describe(fault: Fault) -> None:
     click.echo(f"{fault.name}: {fault.title}\n")
     click.echo(textwrap.fill(fault.text, 96) + "\n")
     where = {
-        "module": "on virtual boards of x86-64 and arm64, as a kernel module",
+        "module": "on virtual boards of x86-64, arm64 and riscv64, as a kernel module",
         "program": "on any board, as a program",
         "outside": "to an emulator, in real time",
     }[fault.kind]

@@ -16,7 +16,7 @@ from whylate.files import sha256_of, write_whole
 from whylate.lab.cache import building, cache_directory, disk_errors
 from whylate.lab.description import LabError, VirtualBoard
 from whylate.lab.faults.catalogue import REMEDIES, SHARED, Fault, alias, hidden
-from whylate.lab.packages import Packages
+from whylate.lab.packages import BACKPORTS, Packages, packages_of, system_release
 from whylate.probe.binaries import ARCHITECTURES
 
 #: Architecture, its compiler, and the compiler's Debian packages.
@@ -24,6 +24,7 @@ COMPILERS = {
     "x86_64": ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu libc6-dev-amd64-cross"),
     "aarch64": ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross"),
     "armv7": ("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross"),
+    "riscv64": ("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu libc6-dev-riscv64-cross"),
 }
 FLAGS = (
     *("-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"),
@@ -122,9 +123,14 @@ _KERNELS = {
     "amd64": ("x86_64", ""),
     "arm64": ("arm64", "aarch64-linux-gnu-"),
     "armhf": ("arm", "arm-linux-gnueabihf-"),
+    "riscv64": ("riscv", "riscv64-linux-gnu-"),
 }
 #: Those for whose boards faults are built as modules.
-_MODULES = ("amd64", "arm64")
+_MODULES = ("amd64", "arm64", "riscv64")
+#: The compiler of those kernels, and for modules of every other.
+COMPILER = "gcc-12"
+#: How packages of build tools are called.
+TOOLS = "linux-kbuild-"
 #: Paths in the packages are absolute, and below this.
 _PLACE = "/usr/src/"
 
@@ -142,7 +148,16 @@ def compiler_prefix(board: VirtualBoard) -> str:
 def module_options(board: VirtualBoard) -> list[str]:
     """Return the options of make for modules of a board's kernel."""
     kernel, prefix = _KERNELS[board.description.debian_arch]
-    return [f"ARCH={kernel}", f"CROSS_COMPILE={prefix}"] if prefix else []
+    if not prefix:
+        return []
+    # Another release's kernel was built with another compiler; and its headers have the kernel's
+    # types, from which a program that is not here (pahole) would make those of modules.
+    other = [f"CC={prefix}{COMPILER}", "CONFIG_DEBUG_INFO_BTF_MODULES="]
+    return [
+        f"ARCH={kernel}",
+        f"CROSS_COMPILE={prefix}",
+        *(other if board.description.release else []),
+    ]
 
 
 def kernel_headers(board: VirtualBoard, notify: Callable[[str], None]) -> Path:
@@ -158,21 +173,45 @@ def kernel_headers(board: VirtualBoard, notify: Callable[[str], None]) -> Path:
         )
     cache = cache_directory()
     with building(cache, notify):
-        packages = Packages(cache / "packages", arch)
-        tools = packages if arch == ARCH else Packages(cache / "packages", ARCH)
+        packages = packages_of(board, cache)
         kernel = packages.dependency(board.kernel_package, "linux-image-", notify)
         release = kernel.removeprefix("linux-image-")
         debs = [packages.fetch(f"linux-headers-{release}", notify)]
         # The kernel's own headers, those of all flavours, and the tools.
-        debs += [
-            (tools if "kbuild" in name else packages).fetch(name, notify) for name in parts(debs[0])
-        ]
+        for name in parts(debs[0]):
+            is_tools = name.startswith(TOOLS)
+            debs.append(_tools(board, name, notify) if is_tools else packages.fetch(name, notify))
         key = hashlib.sha256("".join(sha256_of(package) for package in debs).encode())
         here = cache / "headers" / f"{release}-{key.hexdigest()[:16]}"
         if not here.exists():
             notify(f"unpacking the headers of {release}")
             unpack(debs, here)
     return here / "usr/src" / f"linux-headers-{release}"
+
+
+def _tools(board: VirtualBoard, name: str, notify: Callable[[str], None]) -> Path:
+    """Fetch the package of a kernel's build tools: they run on this machine, not on the board.
+
+    Those of another release need its libc. The system's backports have tools of the same series.
+    """
+    directory = cache_directory() / "packages"
+    if board.description.release in ("", system_release()):
+        return Packages(directory, ARCH).fetch(name, notify)
+    packages = Packages(directory, ARCH, BACKPORTS)
+    headers = packages.dependency(f"linux-headers-{ARCH}", "linux-headers-", notify)
+    tools = packages.dependency(headers, TOOLS, notify)
+    series = [_series(kbuild) for kbuild in (name, tools)]
+    if series[0] != series[1]:
+        raise LabError(
+            f"the build tools of {board.name}'s kernel ({name}) do not run on this release, and "
+            f"its backports have {tools}: the faults that are programs can be used"
+        )
+    return packages.fetch(tools, notify)
+
+
+def _series(kbuild: str) -> list[str]:
+    """Return the first two numbers of a kernel's version."""
+    return kbuild.removeprefix(TOOLS).split(".")[:2]
 
 
 def parts(package: Path) -> list[str]:
@@ -197,11 +236,25 @@ def unpack(packages: list[Path], target: Path) -> None:
         )
         if done.returncode:
             raise LabError(f"{package.name} cannot be unpacked: is the disk full?")
+    _link_tools(fresh)
     for makefile in (fresh / "usr/src").glob("linux-headers-*/Makefile"):
         text = makefile.read_text()
         if text.startswith(f"include {_PLACE}"):
             makefile.write_text(text.replace(_PLACE, f"{target}{_PLACE}", 1))
     fresh.rename(target)
+
+
+def _link_tools(directory: Path) -> None:
+    """Let headers that are linked to tools of their own version find those that are there."""
+    # glob() shows no link that leads nowhere.
+    for headers in (directory / "usr/src").glob("linux-headers-*"):
+        scripts = headers / "scripts"
+        if scripts.is_symlink() and not scripts.exists():
+            wanted = scripts.readlink().parent
+            tools = next(iter((directory / "usr/lib").glob(f"{TOOLS}*")), None)
+            if tools is None:
+                raise LabError(f"{headers.name} has no build tools ({wanted.name})")
+            (directory / "usr/lib" / wanted.name).symlink_to(tools.name)
 
 
 #: What modules include.
@@ -227,8 +280,8 @@ def modules(
         return {}
     if not has_modules(board):
         raise LabError(
-            f"faults are built as kernel modules for virtual boards of x86-64 and arm64, not for "
-            f"{board.name}: there the faults that are programs can be used"
+            "faults are built as kernel modules for virtual boards of x86-64, arm64 and riscv64, "
+            f"not for {board.name}: there the faults that are programs can be used"
         )
     headers = kernel_headers(board, notify)
     places = {fault.name: _place(headers, fault, disguise) for fault in faults}
@@ -236,7 +289,8 @@ def modules(
     if absent:
         require("make", "make")
         prefix = compiler_prefix(board)
-        require(f"{prefix}gcc-12", f"gcc-12-{prefix.removesuffix('-')}" if prefix else "gcc-12")
+        package = f"{COMPILER}-{prefix.removesuffix('-')}" if prefix else COMPILER
+        require(f"{prefix}{COMPILER}", package)
         notify(f"building {', '.join(alias(fault, disguise) for fault in absent)} for {board.name}")
         _build(board, headers, absent, places, disguise)
     return {name: place.read_bytes() for name, place in places.items()}

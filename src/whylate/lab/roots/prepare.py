@@ -25,7 +25,7 @@ from whylate.lab.image import (
     elf_of,
 )
 from whylate.lab.initramfs import Archive
-from whylate.lab.packages import Packages
+from whylate.lab.packages import packages_of
 from whylate.lab.roots.read import Root, read_root
 from whylate.probe.binaries import NoProbeError, probe_binary
 from whylate.text import plain
@@ -78,7 +78,7 @@ def prepare_root(
         raise LabError(str(error)) from None
     cache = cache_directory()
     with building(cache, notify):
-        packages = Packages(cache / "packages", board.description.debian_arch)
+        packages = packages_of(board, cache)
         busybox_deb = packages.fetch(BUSYBOX, notify)
         inputs = [
             total,

@@ -160,7 +160,8 @@ def enables(code: int, machine: str) -> bool | None:
 
     None where there is no code, or the machine's is not known here. On x86 an interrupt comes
     only after the instruction that follows STI: a no-op there is skipped.
-    Encodings: Intel SDM volume 2 (STI, POPF, NOP), Arm ARM DDI 0487 C5.2 (MSR DAIF, DAIFClr, PMR).
+    Encodings: Intel SDM volume 2 (STI, POPF, NOP), Arm ARM DDI 0487 C5.2 (MSR DAIF, DAIFClr, PMR),
+    RISC-V ISA volume 2 (CSRRSI and CSRRS of sstatus, whose bit 1 is SIE).
     """
     if not code:
         return None
@@ -172,6 +173,9 @@ def enables(code: int, machine: str) -> bool | None:
             (word & 0xFFFFF0FF == 0xD50340FF and bool(word & 0x200))
             or word & 0xFFFFFFE0 in (0xD51B4220, 0xD5184600)
         )  # fmt: skip
+    if machine == "riscv64":
+        word = code >> 32
+        return word == 0x10016073 or word & 0xFFF07FFF == 0x10002073
     return None
 
 

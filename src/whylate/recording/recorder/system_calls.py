@@ -1,7 +1,7 @@
 """Names of system calls by their numbers, which each architecture has its own of.
 
 Source: the kernel's arch/x86/entry/syscalls/syscall_64.tbl, and include/uapi/asm-generic/unistd.h
-for arm64; up to Linux 6.17. A number that is not here has no name.
+for arm64 and riscv64; up to Linux 6.17. A number that is not here has no name.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ _ARM64 = """
     futex_requeue statmount listmount lsm_get_self_attr lsm_set_self_attr lsm_list_modules mseal
     setxattrat getxattrat listxattrat removexattrat open_tree_attr file_getattr file_setattr
 """
-_TABLES = {"x86_64": _X86_64, "aarch64": _ARM64}
+#: The two of its own lie in a gap of the others.
+_RISCV64 = f"258: riscv_hwprobe riscv_flush_icache {_ARM64}"
+_TABLES = {"x86_64": _X86_64, "aarch64": _ARM64, "riscv64": _RISCV64}
 
 
 def system_call_name(number: int, machine: str) -> str:
