@@ -329,6 +329,22 @@ def test_the_table_of_builds_has_the_first_setting_first() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("high", "p", "reproduced"),
+    [(0.97, 0.01, "yes"), (0.999, 0.18, "cannot be told here"), (1.1, 0.4, "cannot be told here")],
+)
+def test_builds_are_faster_where_their_mean_differs_among_all_that_is_tested(
+    high: float, p: float, reproduced: str
+) -> None:
+    def row(name: str, low: float, high: float) -> dict[str, Any]:
+        return {"name": name, "ratio": 0.95, "low": low, "high": high, "p": p}
+
+    rows = [row("small", 0.8, 0.9), row("geometric mean", 0.93, high)]
+    claim = package_builds.claim({"statistics": rows, "verdict": "better"})
+    assert claim.reproduced == reproduced
+    assert "over 1 packages (small × " in claim.seen
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="the setting is root's")
 def test_the_packages_that_build_faster(tmp_path: Path) -> None:
     before = package_builds.chosen()
