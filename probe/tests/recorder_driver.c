@@ -10,7 +10,7 @@
  *	event CPU TIME_NS SEQ KIND A B C D E F		(not with quiet)
  *	stage CPU SWITCHED_NS WAKING_NS TIMER_NS SUMS...
  *	left CPU LEFT_NS SUMS...
- *	maximum CPU PLACE DEVICE ARRIVALS LONGEST_NS AT_NS SPANS...
+ *	maximum CPU PLACE DEVICE ARRIVALS LONGEST_NS AT_NS TOTAL_OF_4_NS TOTAL_OF_16_NS SPANS...
  *	fault CPU TEXT					(what should not be in a ring)
  *	window CPU DUE_NS RUN_NS OBSERVED_NS EVENTS	(with want, of those that were held)
  *	held CPU HOLDS NOT_HELD				(with want)
@@ -210,6 +210,8 @@ static void print_maxima(const struct recorder_cpu *cpu, uint16_t number)
 		       (unsigned long long)maximum->device, (unsigned long long)maximum->arrivals,
 		       (unsigned long long)maximum->longest_ns,
 		       (unsigned long long)maximum->longest_at_ns);
+		for (unsigned j = 0; j < MAXIMUM_TOTALS; j++)
+			printf(" %llu", (unsigned long long)maximum->longest_total_ns[j]);
 		for (unsigned j = 0; j < MAXIMUM_SPANS; j++)
 			printf(" %llu", (unsigned long long)maximum->span_ns[j]);
 		printf("\n");

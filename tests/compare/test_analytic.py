@@ -115,6 +115,26 @@ def test_what_came_outside_of_windows_counts_where_it_was_kept() -> None:
     assert thin.spans_ns[1] == 1_000
 
 
+def test_several_in_a_row_take_no_longer_than_they_ever_did() -> None:
+    mostly_short = MaximumReport("interrupt", "eth0", 0, 600, 900, 5, [10], [1_000, 2_500])
+    (eth0,) = LongestPieces().recurring([[mostly_short]])
+    together = [eth0.together_ns(count) for count in (0, 1, 2, 4, 5, 8, 13, 16, 17, 20, 32)]
+    # Up to four take no longer than four, and up to 16 no longer than 16.
+    assert together == [0, 900, 1_000, 1_000, 1_900, 2_000, 2_500, 2_500, 3_400, 3_500, 5_000]
+    # A window in which one took 30 longer than what was kept.
+    longest = LongestPieces()
+    longest.add(breakdown((2_000, Cause.RETURN, "")), window(*irq(-950, length=930)))
+    (longer,) = longest.recurring([[mostly_short]])
+    assert [longer.together_ns(count) for count in (1, 4)] == [930, 1_000 + 4 * 30]
+    # Totals above so many of the longest say nothing, as where they were cleared meanwhile.
+    (useless,) = LongestPieces().recurring([[structs.replace(mostly_short, totals_ns=[10**9] * 2)]])
+    assert useless.together_ns(4) == 4 * 900
+    older = structs.replace(mostly_short, totals_ns=[])
+    for maxima in ([[mostly_short], [older]], [[mostly_short, mostly_short]]):
+        (unknown,) = LongestPieces().recurring(maxima)
+        assert unknown.together_ns(4) == 4 * 900
+
+
 def test_no_more_come_in_any_time_than_came_in_all_of_a_run() -> None:
     few = MaximumReport("interrupt", "eth0", 0, 3, 70, 5, [300])
     (eth0,) = LongestPieces().recurring([[few], [structs.replace(few, arrivals=2)]])
@@ -160,7 +180,12 @@ def test_a_recording_without_windows_is_refused() -> None:
 def test_the_verb_prints_it_beside_the_statistical_bound() -> None:
     done = CliRunner().invoke(whylate, ["bound", "--analytic", str(RECORDED)])
     assert done.exit_code == 0, done.output
-    for part in ("with 95 % confidence", "All longest pieces together", "N(L) C", "not observed: "):
+    for part in (
+        "with 95 % confidence",
+        "All longest pieces together",
+        "C(N(L))",
+        "not observed: ",
+    ):
         assert part in done.output
     document = json.loads(
         CliRunner().invoke(whylate, ["bound", "--analytic", str(RECORDED), "--json"]).output

@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -36,6 +36,8 @@ STACK, FRAMES = 21, 22
 STEAL, SUMS = 5, 6
 #: Of how many gaps between arrivals the shortest time is kept; the first EXACT ones exactly.
 GAPS, EXACT = (1, 4, 16, 64, 256), 3
+#: Of up to how many executions in a row the longest total is kept.
+ROWS = (4, 16)
 #: A kernel may hide a part of what it does from every tracer, tracefs too: one that we test on
 #: does so while its init runs.
 HIDDEN = 0.01
@@ -93,12 +95,16 @@ class Window:
 
 @dataclass(frozen=True)
 class Maximum:
-    """One maximum line: spans_ns is of the gaps of GAPS, 0 where there were not so many."""
+    """One maximum line: totals_ns are of up to so many of ROWS executions in a row.
+
+    spans_ns is of the gaps of GAPS, 0 where there were not so many.
+    """
 
     device: int
     arrivals: int
     longest_ns: int
     longest_at_ns: int
+    totals_ns: tuple[int, ...]
     spans_ns: tuple[int, ...]
 
 
@@ -166,8 +172,9 @@ def read(text: str) -> Recording:
         elif kind == "window":
             recording.cpus[int(words[0])].windows.append(Window(*map(int, words[1:])))
         elif kind == "maximum":
-            number, place, device, arrivals, longest, at, *spans = map(int, words)
-            maximum = Maximum(device, arrivals, longest, at, tuple(spans))
+            number, place, device, arrivals, longest, at, *others = map(int, words)
+            totals, spans = others[: len(ROWS)], others[len(ROWS) :]
+            maximum = Maximum(device, arrivals, longest, at, tuple(totals), tuple(spans))
             recording.cpus[number].maxima[place] = maximum
         elif kind == "held":
             cpu = recording.cpus[int(words[0])]
@@ -343,8 +350,15 @@ def executions(cpu: Cpu) -> dict[int, list[tuple[int, int]]]:
     return found
 
 
+def longest_in_a_row(lengths_ns: Sequence[int], row: int) -> int:
+    """Return the longest total of so many in a row, or of all where there are fewer."""
+    return max(
+        sum(lengths_ns[place : place + row]) for place in range(max(1, len(lengths_ns) - row + 1))
+    )
+
+
 def test_maxima_are_those_of_the_events(driver: Path) -> None:
-    """Of each interrupt and softirq: how often it came, its longest, and how densely it came.
+    """Of each interrupt and softirq: how often it came, the longest, and how densely it came.
 
     More comes once the ring has been read, so that a few are denser or longer than in it.
     """
@@ -357,8 +371,18 @@ def test_maxima_are_those_of_the_events(driver: Path) -> None:
             assert maximum.arrivals >= len(began)
             longest_ns = max(ns for _, ns in of_place)
             assert maximum.longest_ns >= 0.9 * longest_ns - 2_000
+            totals_ns = [longest_in_a_row([ns for _, ns in of_place], row) for row in ROWS]
+            for row, seen_ns, in_ring_ns in zip(ROWS, maximum.totals_ns, totals_ns, strict=True):
+                assert seen_ns >= 0.9 * in_ring_ns - 2_000 * row
+                assert maximum.longest_ns <= seen_ns <= row * maximum.longest_ns
             if whole:
                 lengths.append(maximum.longest_ns <= 1.1 * longest_ns + 2_000)
+                lengths += [
+                    seen_ns <= 1.1 * in_ring_ns + 2_000 * row
+                    for row, seen_ns, in_ring_ns in zip(
+                        ROWS, maximum.totals_ns, totals_ns, strict=True
+                    )
+                ]
             for index, gaps in enumerate(GAPS):
                 more = gaps if index < EXACT else gaps + 15
                 in_ring = [late - early for early, late in zip(began, began[more:], strict=False)]

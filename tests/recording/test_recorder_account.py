@@ -158,12 +158,12 @@ def test_functions_of_others_are_recorded_escaped_and_bounded(tmp_path: Path) ->
 def test_maxima_have_the_names_of_events_and_are_escaped_and_bounded(tmp_path: Path) -> None:
     started = RecorderStarted("bpf", 1024)
     maxima = [
-        RecorderMaximum(0, 1, 0, 9_000, 700, 5, (100, 900), ""),
-        RecorderMaximum(1, 3, 1, 20, 800, 6, (), ""),
-        RecorderMaximum(2, 37, 1, 1, 900, 7, (), "eth\x1b[2J0"),
-        RecorderMaximum(2, 38, 1, 1, 900, 7, (), ""),
-        RecorderMaximum(3, 0, 1, 1, 900, 7, (), ""),
-        RecorderMaximum(1, 99, 1, 1, 900, 7, (), ""),
+        RecorderMaximum(0, 1, 0, 9_000, 700, 5, (900, 1_100), (100, 900), ""),
+        RecorderMaximum(1, 3, 1, 20, 800, 6, (), (), ""),
+        RecorderMaximum(2, 37, 1, 1, 900, 7, (), (), "eth\x1b[2J0"),
+        RecorderMaximum(2, 38, 1, 1, 900, 7, (), (), ""),
+        RecorderMaximum(3, 0, 1, 1, 900, 7, (), (), ""),
+        RecorderMaximum(1, 99, 1, 1, 900, 7, (), (), ""),
     ]
     report, damaged = report_of(tmp_path, started, *maxima, *maxima * 200, RESULT)
     assert not damaged
@@ -174,6 +174,7 @@ def test_maxima_have_the_names_of_events_and_are_escaped_and_bounded(tmp_path: P
         ("interrupt", "irq 38"), ("interrupt", "others"), ("softirq", "softirq 99"),
     ]  # fmt: skip
     assert (report.maxima[0].arrivals, report.maxima[0].spans_ns) == (9_000, [100, 900])
+    assert report.maxima[0].totals_ns == [900, 1_100]
     without = finish(journal(tmp_path / "without", started, RESULT)).recorder
     assert without is not None
     assert without.maxima is None
@@ -182,8 +183,10 @@ def test_maxima_have_the_names_of_events_and_are_escaped_and_bounded(tmp_path: P
 @pytest.mark.parametrize(
     "impossible",
     [
-        RecorderMaximum(0, 1, 0, 9_000, 700, 5, (900, 100), ""),
-        RecorderMaximum(0, 1, 0, 9_000, 700, 5, (1, 2, 3, 4, 5, 6), ""),
+        RecorderMaximum(0, 1, 0, 9_000, 700, 5, (), (900, 100), ""),
+        RecorderMaximum(0, 1, 0, 9_000, 700, 5, (), (1, 2, 3, 4, 5, 6), ""),
+        RecorderMaximum(0, 1, 0, 9_000, 700, 5, (900, 800), (), ""),
+        RecorderMaximum(0, 1, 0, 9_000, 700, 5, (700, 800, 900), (), ""),
         RecorderDetached(10, 9, 30, 40, 0, 1, 7, 7),
         RecorderDetached(10, 20, 30, 29, 0, 1, 7, 7),
         RecorderDetached(10, 20, 30, 40, 0, 1, 8, 7),

@@ -138,9 +138,16 @@ struct recorder_later {
 #define MAXIMUM_ARRIVALS   16u
 #define MAXIMUM_SIXTEENTHS 16u
 
+/* Of up to how many executions in a row the longest total is kept. */
+#define MAXIMUM_TOTALS	   2u
+#define MAXIMUM_ROW(i)	   (4u << 2 * (i))
+#define MAXIMUM_EXECUTIONS 16u
+
 /*
- * The longest execution, without what interrupted it, and the shortest times between arrivals. What
- * each arrival reads is in one line of the cache, but for began_ns: mostly none of it is there.
+ * The longest execution, without what interrupted it, the longest totals of several, and the
+ * shortest times between arrivals. What each arrival reads is in one line of the cache, but for
+ * began_ns, and what each end reads in that and another one, but for before_ns: mostly none of it
+ * is there.
  */
 struct recorder_maximum {
 	__u64 device; /* 1 + the number of its interrupt; 0: of none yet */
@@ -149,8 +156,12 @@ struct recorder_maximum {
 	__u64 longest_ns;
 	__u64 began_ns[MAXIMUM_ARRIVALS];	/* the last ones, by the low bits of their number */
 	__u64 sixteenth_ns[MAXIMUM_SIXTEENTHS]; /* of each 16th */
-	__u64 longest_at_ns;			/* when that began */
-	__u64 reserved[7];			/* to a multiple of 64 bytes */
+	__u64 executions;			/* those whose time is known */
+	__u64 total_ns;				/* of all of them */
+	__u64 longest_total_ns[MAXIMUM_TOTALS]; /* of MAXIMUM_ROW(i) in a row, or all if fewer */
+	__u64 longest_at_ns;			/* when the longest one began */
+	__u64 reserved[3];			/* to a multiple of 64 bytes */
+	__u64 before_ns[MAXIMUM_EXECUTIONS];	/* total_ns before the last ones */
 };
 
 struct recorder_cpu {

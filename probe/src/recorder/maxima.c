@@ -48,6 +48,9 @@ static void add(struct merged *merged, const struct recorder_maximum *from, uint
 		to->longest_at_ns = from->longest_at_ns;
 		merged->longest_cpu = cpu;
 	}
+	for (unsigned i = 0; i < MAXIMUM_TOTALS; i++)
+		if (from->longest_total_ns[i] > to->longest_total_ns[i])
+			to->longest_total_ns[i] = from->longest_total_ns[i];
 	to->device = from->device;
 	to->arrivals += from->arrivals;
 	for (unsigned i = 0; i < MAXIMUM_SPANS && from->arrivals > MAXIMUM_GAPS(i); i++)
@@ -58,8 +61,9 @@ static void add(struct merged *merged, const struct recorder_maximum *from, uint
 static void send_one(struct sender *sender, unsigned place, const struct merged *merged)
 {
 	const struct recorder_maximum *maximum = &merged->maximum;
-	uint8_t kind = MAXIMUM_OTHERS, room[sizeof(maximum->span_ns)];
-	uint64_t number = 0, spans_ns[MAXIMUM_SPANS];
+	uint8_t kind = MAXIMUM_OTHERS, spans_room[sizeof(maximum->span_ns)],
+		totals_room[sizeof(maximum->longest_total_ns)];
+	uint64_t number = 0, spans_ns[MAXIMUM_SPANS], totals_ns[MAXIMUM_TOTALS];
 	char name[160] = "";
 	size_t spans = 0;
 
@@ -76,10 +80,17 @@ static void send_one(struct sender *sender, unsigned place, const struct merged 
 	}
 	for (; spans < MAXIMUM_SPANS && maximum->span_ns[spans]; spans++)
 		spans_ns[spans] = maximum->span_ns[spans];
+	/* A short time that was negative may make more of them take less. */
+	for (unsigned i = 0; i < MAXIMUM_TOTALS; i++) {
+		totals_ns[i] = maximum->longest_total_ns[i];
+		if (i && totals_ns[i] < totals_ns[i - 1])
+			totals_ns[i] = totals_ns[i - 1];
+	}
 	KEEP(sender, recorder_maximum, RECORDER_MAXIMUM, .kind = kind, .number = (uint32_t)number,
 	     .cpu = merged->longest_cpu, .arrivals = maximum->arrivals,
 	     .longest_ns = maximum->longest_ns, .longest_at_ns = maximum->longest_at_ns,
-	     .spans_ns = wire_list_of_u64(room, spans_ns, spans), .name = wire_text(name));
+	     .totals_ns = wire_list_of_u64(totals_room, totals_ns, MAXIMUM_TOTALS),
+	     .spans_ns = wire_list_of_u64(spans_room, spans_ns, spans), .name = wire_text(name));
 }
 
 /* is_first - whether no CPU before has the same in that place */

@@ -820,6 +820,7 @@ struct wire_recorder_maximum {
 	uint64_t arrivals;
 	uint64_t longest_ns;
 	uint64_t longest_at_ns;
+	struct wire_list totals_ns;
 	struct wire_list spans_ns;
 	struct wire_bytes name;
 };

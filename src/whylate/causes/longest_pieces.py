@@ -19,7 +19,7 @@ from whylate.causes.population import Breakdown
 from whylate.causes.window.piece import Cause
 from whylate.causes.window.timeline import Level, Segment, cut_segments
 from whylate.recording.events import Event, Kind, Window
-from whylate.recording.manifest import SPAN_GAPS, MaximumReport
+from whylate.recording.manifest import SPAN_GAPS, TOTAL_ROWS, MaximumReport
 from whylate.stats.tail.worst_together import Recurring, shortest_spans, spans_of_gaps
 
 #: Levels that come again, and the cause that their time is.
@@ -108,27 +108,32 @@ class LongestPieces:
             spans[place] = min(spans[place], ns)
         # All of its arrivals in a whole run: no time has more.
         horizon_ns = MOST_NS if len(spans) == most else spans[-1]
-        return Recurring(name, cost_ns, tuple(spans), horizon_ns)
+        # A window may show one that is a little longer than the kept one.
+        beyond_ns = max(0, cost_ns - kept.longest_ns)
+        totals_ns = tuple((row, ns + row * beyond_ns) for row, ns in sorted(kept.totals_ns.items()))
+        return Recurring(name, cost_ns, tuple(spans), horizon_ns, totals_ns)
 
 
 @dataclass
 class _Kept:
     """Maxima of one name. devices: as many as have it; arrivals: the most in a recording.
 
-    gaps_ns: no so many gaps between arrivals took less.
+    gaps_ns: no so many gaps between arrivals took less; totals_ns: no so many executions in a row
+    took longer; empty where that is not known of all of them.
     """
 
     devices: int = 0
     arrivals: int = 0
     longest_ns: int = 0
     gaps_ns: dict[int, int] = field(default_factory=dict)
+    totals_ns: dict[int, int] = field(default_factory=dict)
 
 
 def _merge(maxima: Sequence[Sequence[MaximumReport]]) -> dict[Name, _Kept]:
     """Merge the maxima of recordings by name.
 
     Of several devices with one name only each one's gaps are known: of k n gaps between arrivals of
-    k devices, n at least are of one.
+    k devices, n at least are of one. Of theirs in a row no total is known.
     """
     kept: dict[Name, _Kept] = defaultdict(_Kept)
     for recording in maxima:
@@ -144,6 +149,12 @@ def _merge(maxima: Sequence[Sequence[MaximumReport]]) -> dict[Name, _Kept]:
         for gaps, ns in zip(SPAN_GAPS, each.spans_ns, strict=False):
             of_all = gaps * of_name.devices
             of_name.gaps_ns[of_all] = min(of_name.gaps_ns.get(of_all, ns), ns)
+    for key, of_name in kept.items():
+        same = [m for m in chain.from_iterable(maxima) if (Cause(m.cause), m.name) == key]
+        if of_name.devices == 1 and all(len(m.totals_ns) == len(TOTAL_ROWS) for m in same):
+            of_name.totals_ns = {
+                row: max(m.totals_ns[place] for m in same) for place, row in enumerate(TOTAL_ROWS)
+            }
     return kept
 
 

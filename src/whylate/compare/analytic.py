@@ -25,8 +25,8 @@ _SECTIONS = {"irqs-off": Cause.INTERRUPTS_DISABLED, "preempt-off": Cause.PREEMPT
 class BoundPiece(msgspec.Struct, frozen=True):
     """A piece of the bound. times: how often it comes in it; together_ns: what that makes.
 
-    utilisation: the part of a long time that it would take, if what recurs were always as long as
-    its longest and came as densely as it ever did; 0 for what comes once.
+    utilisation: the part of a long time that it would take, if what recurs always took as long, and
+    came as densely, as it ever did; 0 for what comes once.
     """
 
     name: str
@@ -44,7 +44,7 @@ class AnalyticBound(msgspec.Struct, frozen=True):
     unobserved: what no bound here covers. windows: recorded activations behind it. horizon_ns: for
     how long the longest window shows what came; is_cut: the bound is longer, and beyond that a
     piece is taken to come as densely. maxima: interrupts and softirqs that are known of all of the
-    runs. windows_bound_ns: what windows show alone, which covers nothing outside of them.
+    runs; has_totals: of some also how long several in a row took. windows_bound_ns: what windows show alone, which covers nothing outside of them.
     """
 
     bound_ns: int | None
@@ -58,6 +58,7 @@ class AnalyticBound(msgspec.Struct, frozen=True):
     horizon_ns: int
     is_cut: bool
     maxima: int
+    has_totals: bool
 
 
 def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
@@ -90,8 +91,9 @@ def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
     at_ns = bound_ns if bound_ns is not None else largest_ns
     pieces = [BoundPiece(name, ns, 1, ns, 0.0) for name, ns in once.items()]
     for each in recurring:
-        times, took_ns = each.arrivals(at_ns), each.cost_ns
-        pieces.append(BoundPiece(each.name, took_ns, times, times * took_ns, each.utilisation))
+        times = each.arrivals(at_ns)
+        together_ns = each.together_ns(times)
+        pieces.append(BoundPiece(each.name, each.cost_ns, times, together_ns, each.utilisation))
     pieces.sort(key=lambda piece: (-piece.together_ns, piece.name))
     together_ns = sum(piece.together_ns for piece in pieces)
     return AnalyticBound(
@@ -106,6 +108,7 @@ def analytic_bound(paths: Sequence[Path]) -> AnalyticBound:
         horizon_ns=longest.horizon_ns,
         is_cut=any(each.horizon_ns < at_ns for each in recurring),
         maxima=len({(each.cause, each.name) for each in chain.from_iterable(maxima)}),
+        has_totals=any(each.totals_ns for each in recurring),
     )
 
 

@@ -170,6 +170,10 @@ class SymbolsReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 SPAN_GAPS = (1, 4, 16, 64 + 15, 256 + 15)
 
 
+#: Of up to how many executions in a row the longest total is kept.
+TOTAL_ROWS = (4, 16)
+
+
 class DetachedReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A stretch of time in which the recorder was detached.
 
@@ -214,7 +218,7 @@ class MaximumReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cause: "interrupt" or "softirq"; name: as events have it. arrivals: on the CPUs of measured
     threads. longest_ns: its longest execution, without what interrupted it, which began at
     longest_at_ns on `cpu`. spans_ns: no SPAN_GAPS[i] gaps between arrivals took less, where so many
-    came.
+    came. totals_ns: no TOTAL_ROWS[i] executions in a row took longer together; empty: not known.
     """
 
     cause: str
@@ -224,9 +228,12 @@ class MaximumReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longest_ns: TimeNs
     longest_at_ns: TimeNs
     spans_ns: list[TimeNs]
+    totals_ns: list[TimeNs] = []
 
     def __post_init__(self) -> None:
-        """Raise ValueError for spans that no arrivals have."""
+        """Raise ValueError for spans that no arrivals have, and for totals of no executions."""
+        if len(self.totals_ns) > len(TOTAL_ROWS) or sorted(self.totals_ns) != self.totals_ns:
+            raise ValueError("totals of executions that are in no order")
         if len(self.spans_ns) > len(SPAN_GAPS) or sorted(self.spans_ns) != self.spans_ns:
             raise ValueError("times between arrivals that are in no order")
 

@@ -1202,6 +1202,7 @@ class RecorderMaximum(
         "arrivals": (0, 9_223_372_036_854_775_807),
         "longest_ns": (0, 4_611_686_018_427_387_903),
         "longest_at_ns": (0, 4_611_686_018_427_387_903),
+        "totals_ns": (0, 4_611_686_018_427_387_903),
         "spans_ns": (0, 4_611_686_018_427_387_903),
     },
 ):
@@ -1213,6 +1214,7 @@ class RecorderMaximum(
     arrivals: U64
     longest_ns: U64
     longest_at_ns: U64
+    totals_ns: ListU64
     spans_ns: ListU64
     name: Text
 

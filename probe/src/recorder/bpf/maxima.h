@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Running maxima of interrupts and softirqs: the longest execution of each, and how densely it
- * came.
+ * Running maxima of interrupts and softirqs: the longest execution of each, the longest total of
+ * several in a row, and how densely it came.
  *
  * Windows show what happened around a few activations; these are of every interrupt and softirq.
  * Executions count without what interrupted them, as in the pieces of a latency.
@@ -61,8 +61,25 @@ ALWAYS_INLINE void came(struct recorder_maximum *maximum, __u64 now)
 ALWAYS_INLINE void took(struct recorder_maximum *maximum, __u64 attached_ns, __u64 since_ns,
 			__u64 ns)
 {
-	/* Accounts that correct each other later may make a short time negative. */
-	if (likely((__s64)ns <= (__s64)maximum->longest_ns) || since_ns < attached_ns)
+	__u64 number = maximum->executions;
+
+	if (since_ns < attached_ns)
+		return;
+	maximum->executions = number + 1;
+	maximum->before_ns[number % MAXIMUM_EXECUTIONS] = maximum->total_ns;
+	maximum->total_ns += ns;
+	/* Before the first ones it was 0, as is what was not written yet. Accounts that correct
+	 * each other later may make a short time negative. */
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < MAXIMUM_TOTALS; i++) {
+		__u64 total_ns =
+		    maximum->total_ns -
+		    maximum->before_ns[(number + 1 - MAXIMUM_ROW(i)) % MAXIMUM_EXECUTIONS];
+
+		if (unlikely((__s64)total_ns > (__s64)maximum->longest_total_ns[i]))
+			maximum->longest_total_ns[i] = total_ns;
+	}
+	if (likely((__s64)ns <= (__s64)maximum->longest_ns))
 		return;
 	maximum->longest_ns = ns;
 	maximum->longest_at_ns = since_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 25fc1efecccda8c89006a4edafb189ff90a1a841cf0e344dbb2b7eef0e55febf */
+/* sources: sha256 87b5d2c5ede70e4e6e7f12a199e55fffb1bf3b9b134457a4cf81d582d7053812 */
 /* clang-format off */
 #ifndef WHYLATE_SAMPLED_BPF_PROGRAMS_H
 #define WHYLATE_SAMPLED_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 5dc705ce57ad9fc9f252623b64f6a9472d5441d882e7d368c6a3d5f013bbdc85 */
+/* sources: sha256 d6386c7ed1ed62a0f9cef1a9dc8c3b471a56067aac212a6da1e3dc7eb80499e6 */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 3122fdf7e1cfed9668380e7465907ddf105d8c5f18d405ee15e3d0fc8a35be65 */
+/* sources: sha256 ad8b41b75988a37c5d41a622e8d8ae72080c9d696584b22de2708b9cb10ba39f */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H

@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 _MOST_ROWS = 15
 #: Pieces that are named where there is no bound.
 _MOST_BUSY = 3
-_EQUATION = "L = sum of the pieces that come once + sum over what comes again of N(L) C"
+_EQUATION = "L = sum of the pieces that come once + sum over what comes again of C(N(L))"
 _OF_WINDOWS = "N(t): most arrivals in any time t of a window; longer times are cut into such."
 _OF_RUNS = (
     "N(t): most arrivals in any time t; of interrupts and softirqs in all of the run, of others in "
     "windows, and longer times are cut into such."
+)
+_ONE_BY_ONE = "C(n): n times the longest execution."
+_IN_A_ROW = (
+    "C(n): longest n executions in a row, by the longest total of 4 and of 16, or n times the "
+    "longest one."
 )
 _ASSUMPTIONS = (
     "It holds if no piece is ever longer, nor comes more often, than was seen; if after "
@@ -78,7 +83,8 @@ def print_analytic(worst: AnalyticBound, console: Console) -> None:
         source += f", and {format_count(worst.maxima)} interrupts and softirqs from all of the run"
     console.print(Text(f"{_EQUATION}; from {source}.", style="dim"))
     arrivals = _OF_RUNS if worst.maxima else _OF_WINDOWS
-    console.print(Text(f"C: longest execution. {arrivals} {_ASSUMPTIONS}", style="dim"))
+    executions = _IN_A_ROW if worst.has_totals else _ONE_BY_ONE
+    console.print(Text(f"{executions} {arrivals} {_ASSUMPTIONS}", style="dim"))
     if worst.bound_ns is not None and worst.is_cut:
         longer = (
             f"L is longer than any window: more than {format_short_ns(worst.horizon_ns)} apart, "
@@ -105,8 +111,8 @@ def _print_no_bound(worst: AnalyticBound, seen: str, console: Console) -> None:
     )
     share = 100 * sum(piece.utilisation for piece in busy)
     text = (
-        "no bound: if what recurs were always as long as its longest, and came as densely as it "
-        f"ever did, it could take {share:.0f} % of the CPU ({most})"
+        "no bound: if what recurs always took as long, and came as densely, as it ever did, it "
+        f"could take {share:.0f} % of the CPU ({most})"
     )
     console.print(Text(f"{text}; {seen}", style="bold red"))
     if worst.windows_bound_ns is None:

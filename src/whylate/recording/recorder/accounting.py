@@ -161,6 +161,7 @@ class RecorderAccounting:
                 message.longest_ns,
                 message.longest_at_ns,
                 list(message.spans_ns),
+                list(message.totals_ns),
             )
         except ValueError as error:
             raise WireError(str(error)) from None

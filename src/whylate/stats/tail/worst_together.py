@@ -1,18 +1,19 @@
 """The worst latency that pieces could make together, from the longest of each.
 
-    L = sum of the longest of each piece that comes once + sum over what comes again of N(L) C
+    L = sum of the longest of each piece that comes once + sum over what comes again of C(N(L))
 
-C is the longest execution of an interrupt or the like, N(t) the most of them that began in any time
-of length t. It is the response-time equation of Joseph and Pandya (1986, The Computer Journal 29),
-as rtsl applies it to the kernel's own scheduling latency (de Oliveira, Casini, de Oliveira and
-Cucinotta 2020, ECRTS).
+C(n) is the longest that n executions of an interrupt or the like took in a row, at most n times the
+longest, N(t) the most of them that began in any time of length t. It is the response-time equation
+of Joseph and Pandya (1986, The Computer Journal 29), as rtsl applies it to the kernel's own
+scheduling latency (de Oliveira, Casini, de Oliveira and Cucinotta 2020, ECRTS), with executions of
+differing length (a workload curve: Maxiaguine, Kuenzli and Thiele 2004, DATE).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,25 +27,39 @@ _MOST_SPANS = 10_000
 
 @dataclass(frozen=True)
 class Recurring:
-    """What comes again. name: of it; cost_ns: its longest execution, C.
+    """What comes again. name: of it; cost_ns: its longest execution.
 
     spans_ns: the shortest times from the first to the n-th of n arrivals, or lower bounds of them,
     for n from 1 on: not decreasing, the first 0. horizon_ns: up to that length of time
-    arrivals were looked for.
+    arrivals were looked for. totals_ns: of how many executions in a row the longest total is known,
+    ascending, and that.
     """
 
     name: str
     cost_ns: int
     spans_ns: tuple[int, ...]
     horizon_ns: int
+    totals_ns: tuple[tuple[int, int], ...] = ()
+
+    def together_ns(self, count: int) -> int:
+        """Return C: the longest that so many executions in a row took, or an upper bound of it.
+
+        They are cut into rows whose longest total is known; fewer take no longer than a whole row.
+        """
+        longest_ns = count * self.cost_ns
+        for place, (row, total_ns) in enumerate(self.totals_ns):
+            whole, rest = divmod(count, row)
+            fewer = replace(self, totals_ns=self.totals_ns[:place]).together_ns(rest)
+            longest_ns = min(longest_ns, whole * total_ns + min(fewer, total_ns))
+        return longest_ns
 
     @property
     def utilisation(self) -> float:
-        """The part of a long time that it would take if each were the longest; 0 to more than 1."""
+        """The part of a long time that it could take: all of it is 1, and it may be more."""
         if not self.spans_ns:
             return 0.0
         whole = bisect_right(self.spans_ns, self.horizon_ns)
-        return whole * self.cost_ns / max(self.horizon_ns, 1)
+        return self.together_ns(whole) / max(self.horizon_ns, 1)
 
     def arrivals(self, time_ns: int) -> int:
         """Return N: the most arrivals in any time of this length.
@@ -113,7 +128,9 @@ def worst_together(
     base_ns = sum(once_ns)
     latency_ns = max(seen_ns, 0)
     for _ in range(_MOST_STEPS):
-        together_ns = base_ns + sum(each.arrivals(latency_ns) * each.cost_ns for each in recurring)
+        together_ns = base_ns + sum(
+            each.together_ns(each.arrivals(latency_ns)) for each in recurring
+        )
         if together_ns <= latency_ns:
             return latency_ns
         latency_ns = together_ns
