@@ -44,7 +44,8 @@ class AnalyticBound(msgspec.Struct, frozen=True):
     unobserved: what no bound here covers. windows: recorded activations behind it. horizon_ns: for
     how long the longest window shows what came; is_cut: the bound is longer, and beyond that a
     piece is taken to come as densely. maxima: interrupts and softirqs that are known of all of the
-    runs; has_totals: of some also how long several in a row took. windows_bound_ns: what windows show alone, which covers nothing outside of them.
+    runs; has_totals: of some also how long several in a row took. windows_bound_ns: what windows
+    show alone, which covers nothing outside of them.
     """
 
     bound_ns: int | None
