@@ -53,7 +53,7 @@ def restart_by(board: Board, argv: Sequence[str], notify: Notify) -> None:
     sync(board)
     notify(f"restarting {board.name}")
     run_later(board, argv)
-    await_restart(board, before)
+    await_restart(board, before, RESTART_S)
 
 
 def run_later(board: Board, argv: Sequence[str]) -> None:
@@ -66,7 +66,7 @@ def run_later(board: Board, argv: Sequence[str]) -> None:
 def await_restart(
     board: Board,
     before: str,
-    timeout_s: float = RESTART_S,
+    timeout_s: float,
     given_up: Callable[[], bool] = lambda: False,
 ) -> None:
     """Wait until a board is up with another boot id than before; raises BoardError.
