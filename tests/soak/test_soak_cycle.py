@@ -88,7 +88,7 @@ def command(
                 journal = directory / "cycles.jsonl"
                 return journal.exists() and journal.read_bytes().count(b"\n") >= end_after
 
-        monkeypatch.setattr(soak_run, "Interrupt", Interrupt)
+        monkeypatch.setattr("whylate.cli.board.soak.Interrupt", Interrupt)
         monkeypatch.setattr(soak_run, "open_board", lambda *_: board)
         common = ["soak", "board7", "--off-for", "1ms", "-o", str(directory)]
         return CliRunner().invoke(board_group, [*common, *arguments])
