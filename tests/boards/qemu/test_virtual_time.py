@@ -193,14 +193,16 @@ def test_a_cause_that_a_board_cannot_have_is_refused(tmp_path: Path) -> None:
 
 def test_on_riscv64_the_caller_of_what_enabled_interrupts_is_named(tmp_path: Path) -> None:
     """An interrupt's stack does not reach what it interrupted, whose registers do."""
-    measure(
+    made = measure(
         tmp_path / "r", "virt-riscv64", "--smp", "1", "--for", "500ms", "--interval", "250us",
-        "--fault", "bulk-lock size_us=2780 period_us=20000",
+        "--threshold", "1ms", "--fault", "bulk-lock size_us=2780 period_us=20000",
     )  # fmt: skip
+    assert made["state"] == "complete", made
     done = subprocess.run(
         [WHYLATE, "explain", str(tmp_path / "r"), "--json"], capture_output=True, check=False
     )
     answer = json.loads(done.stdout)
+    assert answer["explained"], answer
     first = max(answer["causes"], key=lambda cause: float(cause["located_share"]))
     assert (first["cause"], first["detail"]) == ("interrupts disabled", "fault_main [bulk_lock]")
     assert first["located_share"] > 0.8
