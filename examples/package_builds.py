@@ -27,6 +27,7 @@ from statistics import median
 from typing import Any
 
 from story import Claim, Interval, judge, refused, run_whylate, telling, whylate
+from whylate.boards.facts.reading import chosen
 
 #: The other kernel's time to this one's, as published.
 PUBLISHED = 0.95
@@ -83,7 +84,7 @@ def huge_pages(text: str) -> int:
 
 @dataclass
 class Builds:
-    """What was built. pages: huge pages, median over rounds, by setting and package.
+    """What was built. pages: huge pages of each round, by setting and package.
 
     changed: builds during which somebody else changed the setting.
     """
@@ -130,13 +131,14 @@ def write_table(path: Path, table: Sequence[Mapping[str, object]]) -> None:
 
 def claim(found: Mapping[str, Any]) -> Claim:
     """Return what the comparison shows of all packages."""
-    by_name = {
-        row["name"]: Interval(row["ratio"], row["low"], row["high"]) for row in found["statistics"]
+    by_name = {row["name"]: row for row in found["statistics"]}
+    p = by_name["geometric mean"]["p"]
+    ratios = {
+        name: Interval(row["ratio"], row["low"], row["high"]) for name, row in by_name.items()
     }
-    every = by_name.pop("geometric mean")
-    listed = "; ".join(f"{name} × {ratio}" for name, ratio in by_name.items())
+    every = ratios.pop("geometric mean")
+    listed = "; ".join(f"{name} × {ratio}" for name, ratio in ratios.items())
     reproduced, why = judge(every, PUBLISHED, size=False)
-    p = found["statistics"][-1]["p"]
     if reproduced != "cannot be told here" and p > LEVEL:
         reproduced, why = (
             "cannot be told here",
@@ -144,7 +146,7 @@ def claim(found: Mapping[str, Any]) -> Claim:
         )
     return Claim(
         CLAIM,
-        f"with huge pages for the compiler the builds take × {every} over {len(by_name)} packages "
+        f"with huge pages for the compiler the builds take × {every} over {len(ratios)} packages "
         f"({listed}); whylate compare: {found['verdict']}",
         reproduced,
         f"{why}. It is a setting of one kernel and not another kernel: the list of times, and what "
@@ -152,10 +154,9 @@ def claim(found: Mapping[str, Any]) -> Claim:
     )
 
 
-def chosen() -> str:
+def in_force() -> str:
     """Return the setting that is in force."""
-    found = re.search(r"\[(\w+)\]", ENABLED.read_text())
-    return found[1] if found else ""
+    return chosen(ENABLED.read_text())
 
 
 def build(package: Path) -> tuple[int, int]:
@@ -170,7 +171,7 @@ def build_all(packages: Path, names: Sequence[str], rounds: int) -> Builds:
     """Build each package with both settings, round by round; the setting is put back."""
     found = Builds()
     order = random.Random(SEED)  # noqa: S311
-    before = chosen()
+    before = in_force()
     builds = [(setting, name) for setting in SETTINGS for name in names]
     try:
         # The first round warms caches up, and is not in the table.
@@ -178,8 +179,8 @@ def build_all(packages: Path, names: Sequence[str], rounds: int) -> Builds:
             for setting, name in order.sample(builds, len(builds)):
                 ENABLED.write_text(setting)
                 took_ns, pages = build(packages / name)
-                if chosen() != setting:
-                    found.changed.append(f"{name} in round {number}: {setting} became {chosen()}")
+                if (after := in_force()) != setting:
+                    found.changed.append(f"{name} in round {number}: {setting} became {after}")
                 elif number:
                     found.add(setting, name, number, took_ns, pages)
     finally:

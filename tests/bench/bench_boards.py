@@ -196,11 +196,11 @@ def qemu_command(
     if qemu is None:
         raise BoardError(f"{board.name} needs {board.description.qemu}: `make lab` fetches it")
     image = build(board, notify_nobody)
-    if ssh is None:
-        return arguments(board, qemu, image, image.initrd, Start(cpus=1, directory=directory))
-    port, key = ssh
-    initrd = directory / "initrd"
-    initrd.write_bytes(image.initrd.read_bytes() + packed(ssh_files(board, key, notify_nobody)))
+    initrd, port = image.initrd, None
+    if ssh is not None:
+        port, key = ssh
+        initrd = directory / "initrd"
+        initrd.write_bytes(image.initrd.read_bytes() + packed(ssh_files(board, key, notify_nobody)))
     start = Start(cpus=1, directory=directory, ssh_port=port)
     return arguments(board, qemu, image, initrd, start)
 

@@ -347,9 +347,9 @@ def test_builds_are_faster_where_their_mean_differs_among_all_that_is_tested(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the setting is root's")
 def test_the_packages_that_build_faster(tmp_path: Path) -> None:
-    before = package_builds.chosen()
+    before = package_builds.in_force()
     (claim,) = told("package_builds", "--quick", "--out", str(tmp_path))
-    assert package_builds.chosen() == before
+    assert package_builds.in_force() == before
     # How much faster is this machine's affair: there is one figure over all packages.
     assert "over 2 packages (few-functions × " in claim["seen"]
     assert len((tmp_path / "builds.csv").read_text().splitlines()) == 1 + 2 * 2 * 6

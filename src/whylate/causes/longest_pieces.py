@@ -116,45 +116,51 @@ class LongestPieces:
 
 @dataclass
 class _Kept:
-    """Maxima of one name. devices: as many as have it; arrivals: the most in a recording.
+    """Maxima of one name. arrivals: the most in a recording.
 
     gaps_ns: no so many gaps between arrivals took less; totals_ns: no so many executions in a row
     took longer; empty where that is not known of all of them.
     """
 
-    devices: int = 0
-    arrivals: int = 0
-    longest_ns: int = 0
+    arrivals: int
+    longest_ns: int
     gaps_ns: dict[int, int] = field(default_factory=dict)
     totals_ns: dict[int, int] = field(default_factory=dict)
 
 
 def _merge(maxima: Sequence[Sequence[MaximumReport]]) -> dict[Name, _Kept]:
-    """Merge the maxima of recordings by name.
+    """Merge the maxima of recordings by name."""
+    by_name: dict[Name, list[list[MaximumReport]]] = defaultdict(list)
+    for recording in maxima:
+        of_recording: dict[Name, list[MaximumReport]] = defaultdict(list)
+        for each in recording:
+            of_recording[Cause(each.cause), each.name].append(each)
+        for key, same in of_recording.items():
+            by_name[key].append(same)
+    return {key: _kept(recordings) for key, recordings in by_name.items()}
+
+
+def _kept(recordings: Sequence[Sequence[MaximumReport]]) -> _Kept:
+    """Merge the maxima of one name, which are those of its devices in each recording.
 
     Of several devices with one name only each one's gaps are known: of k n gaps between arrivals of
     k devices, n at least are of one. Of theirs in a row no total is known.
     """
-    kept: dict[Name, _Kept] = defaultdict(_Kept)
-    for recording in maxima:
-        by_name: dict[Name, list[MaximumReport]] = defaultdict(list)
-        for each in recording:
-            by_name[Cause(each.cause), each.name].append(each)
-        for key, same in by_name.items():
-            kept[key].devices = max(kept[key].devices, len(same))
-            kept[key].arrivals = max(kept[key].arrivals, sum(each.arrivals for each in same))
-    for each in chain.from_iterable(maxima):
-        of_name = kept[Cause(each.cause), each.name]
-        of_name.longest_ns = max(of_name.longest_ns, each.longest_ns)
+    every = list(chain.from_iterable(recordings))
+    devices = max(map(len, recordings))
+    kept = _Kept(
+        arrivals=max(sum(each.arrivals for each in same) for same in recordings),
+        longest_ns=max(each.longest_ns for each in every),
+    )
+    for each in every:
         for gaps, ns in zip(SPAN_GAPS, each.spans_ns, strict=False):
-            of_all = gaps * of_name.devices
-            of_name.gaps_ns[of_all] = min(of_name.gaps_ns.get(of_all, ns), ns)
-    for key, of_name in kept.items():
-        same = [m for m in chain.from_iterable(maxima) if (Cause(m.cause), m.name) == key]
-        if of_name.devices == 1 and all(len(m.totals_ns) == len(TOTAL_ROWS) for m in same):
-            of_name.totals_ns = {
-                row: max(m.totals_ns[place] for m in same) for place, row in enumerate(TOTAL_ROWS)
-            }
+            of_all = gaps * devices
+            kept.gaps_ns[of_all] = min(kept.gaps_ns.get(of_all, ns), ns)
+    if devices == 1 and all(len(each.totals_ns) == len(TOTAL_ROWS) for each in every):
+        kept.totals_ns = {
+            row: max(each.totals_ns[place] for each in every)
+            for place, row in enumerate(TOTAL_ROWS)
+        }
     return kept
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,10 @@ from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.waiting import Waiting
 from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import DURATION
+
+if TYPE_CHECKING:
+    from whylate.cli.interrupt import Interrupt
+    from whylate.cli.live import LiveView
 
 _where = option_under(Heading.WHERE)
 
@@ -67,6 +71,11 @@ def opener_of(
     for name in names:
         open_for(name, ())
     return open_for
+
+
+def waiting_shown(wait_s: float, interrupt: Interrupt, view: Callable[[], LiveView]) -> Waiting:
+    """Return how boards are waited for; view: what shows it, which is there once one is opened."""
+    return Waiting(wait_s, interrupt.wanted, lambda text: view().log(text))
 
 
 def board_options(verb: Callable[..., None]) -> Callable[..., None]:

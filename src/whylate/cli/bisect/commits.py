@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.boards.waiting import Waiting
 from whylate.cli.bisect.options import (
     confidence_option,
     junit_option,
@@ -17,7 +16,7 @@ from whylate.cli.bisect.options import (
     statistic_option,
 )
 from whylate.cli.bisect.resumable import resumable
-from whylate.cli.board_options import environment_option, opener_of, wait_option
+from whylate.cli.board_options import environment_option, opener_of, wait_option, waiting_shown
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.messages import print_message
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
@@ -108,12 +107,7 @@ def command(
 
     file = read_plan_file(plan)
     interrupt = Interrupt()
-
-    def notify(text: str) -> None:
-        # Boards are opened once it is there.
-        view.log(text)
-
-    waiting = Waiting(wait_ns / 1e9, interrupt.wanted, notify)
+    waiting = waiting_shown(wait_ns / 1e9, interrupt, lambda: view)
     open_for = opener_of(file.boards, file.smp, environment, waiting)
     versions = CommitVersions(
         wanted, commits, directory, plan, open_for, interrupt.wanted, _jobs(plan, jobs)

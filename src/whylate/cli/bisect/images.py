@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from whylate.boards.waiting import Waiting
 from whylate.cli.bisect.options import (
     confidence_option,
     exclude_option,
@@ -21,7 +20,7 @@ from whylate.cli.bisect.options import (
 )
 from whylate.cli.bisect.ordered_images import bisect_images_in_order
 from whylate.cli.bisect.resumable import resumable
-from whylate.cli.board_options import environment_option, opener_of, wait_option
+from whylate.cli.board_options import environment_option, opener_of, wait_option, waiting_shown
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.print_json import json_option
@@ -111,12 +110,7 @@ def command(
     study = study_of(read_plan_file(plan), plan, [fast, slow])
     patterns = {"exclude": list(exclude), "keep": list(keep), "pin": list(pin)}
     interrupt = Interrupt()
-
-    def notify(text: str) -> None:
-        # Boards are opened once it is there.
-        shown.log(text)
-
-    waiting = Waiting(wait_ns / 1e9, interrupt.wanted, notify)
+    waiting = waiting_shown(wait_ns / 1e9, interrupt, lambda: shown)
     open_for = opener_of(study.boards, study.smp, environment, waiting)
     try:
         with LiveView() as view:

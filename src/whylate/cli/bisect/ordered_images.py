@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
-from whylate.boards.waiting import Waiting
 from whylate.cli.bisect.resumable import resumable
-from whylate.cli.board_options import opener_of
+from whylate.cli.board_options import opener_of, waiting_shown
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.messages import print_message
 from whylate.run.errors import RequestError
@@ -37,12 +36,7 @@ def bisect_images_in_order(
 
     plan = ordered_images_plan(read_plan_file(path), path, images, statistic, confidence, runs)
     interrupt = Interrupt()
-
-    def notify(text: str) -> None:
-        # Boards are opened once it is there.
-        view.log(text)
-
-    waiting = Waiting(wait_s, interrupt.wanted, notify)
+    waiting = waiting_shown(wait_s, interrupt, lambda: view)
     open_for = opener_of(plan.study.boards, plan.study.smp, environment, waiting)
     versions = ImageVersions(plan, directory, open_for, interrupt.wanted)
     with (

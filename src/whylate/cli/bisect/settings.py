@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from whylate.boards.waiting import Waiting
 from whylate.cli.bisect.options import (
     exclude_option,
     junit_option,
@@ -18,7 +17,7 @@ from whylate.cli.bisect.options import (
     statistic_option,
 )
 from whylate.cli.bisect.resumable import resumable
-from whylate.cli.board_options import environment_option, opener_of, wait_option
+from whylate.cli.board_options import environment_option, opener_of, wait_option, waiting_shown
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.print_json import json_option
@@ -75,12 +74,7 @@ def command(
     wanted = bisect_plan(study, statistic, runs, margin, keep=keep, pin=pin)
     directory = output or new_directory("bisections")
     interrupt = Interrupt()
-
-    def notify(text: str) -> None:
-        # Boards are opened once it is there.
-        view.log(text)
-
-    waiting = Waiting(wait_ns / 1e9, interrupt.wanted, notify)
+    waiting = waiting_shown(wait_ns / 1e9, interrupt, lambda: view)
     open_for = opener_of(study.boards, study.smp, environment, waiting)
     provisioner = KnobProvisioner(wanted)
     with (

@@ -78,7 +78,7 @@ def _write_and_print(
     also: Callable[[Exported], None] | None = None,
 ) -> tuple[dict[str, object], int]:
     """Write the page of a recording, print it unless as JSON; return that and the exit status."""
-    from whylate.cli.report.forecasts import outcomes_beside
+    from whylate.cli.report.forecasts import outcomes_beside, print_any
     from whylate.report.exports.trackers import of_benchmark
     from whylate.report.page.benchmark import write_benchmark
     from whylate.report.terminal.benchmark import print_benchmark
@@ -98,10 +98,7 @@ def _write_and_print(
     if not as_json:
         console = plain_console()
         print_benchmark(summary, console, str(page))
-        if outcomes:
-            from whylate.predict.terminal import print_outcomes
-
-            print_outcomes(outcomes, console)
+        print_any(outcomes, console)
     status = 0 if summary.trust.verdict == "ok" else STATUS["no verdict"]
     predicted = {"predicted": outcomes} if outcomes else {}
     return {**benchmark_json(summary), **predicted, "report": str(page)}, status

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+
 from whylate.predict.store import forecasts_beside
 from whylate.recording.reader import Recording
 
@@ -21,3 +23,11 @@ def outcomes_beside(directory: Path, recording: Recording) -> list[Outcome]:
     from whylate.predict.score import match_forecasts
 
     return match_forecasts(forecasts, [recording])
+
+
+def print_any(outcomes: list[Outcome], console: Console) -> None:
+    """Print outcomes, where there are any."""
+    if outcomes:
+        from whylate.predict.terminal import print_outcomes
+
+        print_outcomes(outcomes, console)

@@ -110,7 +110,7 @@ def show(
 
     also: called with the figures, to export them.
     """
-    from whylate.cli.report.forecasts import outcomes_beside
+    from whylate.cli.report.forecasts import outcomes_beside, print_any
     from whylate.report.causes import answer_line
     from whylate.report.exports.trackers import of_latencies
     from whylate.report.terminal.latency import print_summary
@@ -127,8 +127,5 @@ def show(
         why = answer_line(answer, str(directory)) if answer.population is not None else None
         console = plain_console()
         print_summary(summary, console, str(page), why)
-        if outcomes:
-            from whylate.predict.terminal import print_outcomes
-
-            print_outcomes(outcomes, console)
+        print_any(outcomes, console)
     return status
