@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,3 +31,16 @@ def descendants_of(pid: int) -> list[int]:
     """Return a process's children, theirs, and so on."""
     children = children_of(pid)
     return children + [below for child in children for below in descendants_of(child)]
+
+
+def programs_of(pid: int) -> dict[int, int]:
+    """Return the ids of the BPF programs that a process holds, each with its verified instructions.
+
+    0 where the kernel does not say how many these are (before Linux 5.16).
+    """
+    programs = {}
+    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+        fields = dict(re.findall(r"^(\w+):\s*(\d+)$", info.read_text(), re.MULTILINE))
+        if "prog_id" in fields:
+            programs[int(fields["prog_id"])] = int(fields.get("verified_insns", 0))
+    return programs

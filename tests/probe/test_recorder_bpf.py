@@ -24,6 +24,8 @@ from pathlib import Path
 
 import pytest
 
+from processes import programs_of
+
 PROBE = Path(__file__).parents[2] / "probe"
 WARNINGS = ["all", "extra", "error", "shadow", "strict-prototypes", "missing-prototypes", "vla"]
 FLAGS = ["-static", "-O2", "-D_GNU_SOURCE", "-std=c11", "-pthread"]
@@ -583,16 +585,6 @@ def bpf_program_is_there(number: int) -> bool:
         return False
     os.close(descriptor)
     return True
-
-
-def programs_of(pid: int) -> set[int]:
-    """Return the numbers of the BPF programs that a process holds."""
-    numbers = set()
-    for path in Path(f"/proc/{pid}/fdinfo").iterdir():
-        for line in path.read_text().splitlines():
-            if line.startswith("prog_id:"):
-                numbers.add(int(line.split()[1]))
-    return numbers
 
 
 def test_nothing_is_left_of_a_killed_recorder(driver: Path) -> None:

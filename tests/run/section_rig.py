@@ -43,6 +43,7 @@ from whylate.wire.messages import (
     Message,
     Note,
     Phase,
+    SectionLock,
     SectionPath,
     SectionResult,
     SectionStarted,
@@ -122,6 +123,7 @@ class Timed:
     counts: NDArray[np.int64]
     hook_counts: tuple[int, ...]
     samples: list[SectionPath]
+    locks: list[SectionLock]
     notes: list[str]
 
     @property
@@ -259,6 +261,7 @@ def _timed(messages: Sequence[Message], counters: int) -> Timed:
         counts=np.concatenate(counts)[order] if counters else counts[0],
         hook_counts=tuple(v for m in messages if isinstance(m, FloorCounts) for v in m.values),
         samples=[m for m in messages if isinstance(m, SectionPath) and m.sampled],
+        locks=[m for m in messages if isinstance(m, SectionLock)],
         notes=[m.text for m in messages if isinstance(m, Note)],
     )
 

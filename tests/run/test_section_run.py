@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from section_runs import CALLS, build_caller, command, has_started, report_of, timed, wait_for
 
-from processes import descendants_of
+from processes import descendants_of, programs_of
 from user_sections import command as command_of
 from user_sections import output, time_section
 from whylate.probe.client import ProbeRefusedError
@@ -221,16 +221,6 @@ def test_a_function_is_timed_or_each_hook_says_why_not(tmp_path: Path) -> None:
     last = done.stderr.splitlines()[-1]
     assert "no hook can be set there: fentry: " in last
     assert all(f"; {hook}: " in last for hook in ("kprobe session", "kprobe multi", "kprobe"))
-
-
-def programs_of(pid: int) -> set[int]:
-    """Return the ids of the BPF programs that a process holds."""
-    ids = set()
-    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
-        for line in info.read_text().splitlines():
-            if line.startswith("prog_id:"):
-                ids.add(int(line.split()[1]))
-    return ids
 
 
 def is_loaded(program: int) -> bool:

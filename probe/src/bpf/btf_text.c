@@ -52,8 +52,12 @@ static int check(const struct btf_text *text)
 	return 0;
 }
 
+/* What was read, while it is kept. */
+static struct btf_text kept;
+static bool is_keeping;
+
 /* The size of the file is known, and most kernels do not map it. */
-int btf_text_read(struct btf_text *text)
+static int read_file(struct btf_text *text)
 {
 	int fd = open(PATH, O_RDONLY | O_CLOEXEC), error = 0;
 	struct stat status;
@@ -82,6 +86,39 @@ int btf_text_read(struct btf_text *text)
 	text->data[have] = '\0';
 	text->size = have;
 	return check(text);
+}
+
+int btf_text_read(struct btf_text *text)
+{
+	int error;
+
+	if (kept.data) {
+		*text = kept;
+		return 0;
+	}
+	error = read_file(text);
+	if (!error && is_keeping)
+		kept = *text;
+	return error;
+}
+
+void btf_text_close(struct btf_text *text)
+{
+	if (text->data != kept.data)
+		free(text->data);
+	*text = (struct btf_text){0};
+}
+
+void btf_text_keep(void)
+{
+	is_keeping = true;
+}
+
+void btf_text_forget(void)
+{
+	free(kept.data);
+	kept = (struct btf_text){0};
+	is_keeping = false;
 }
 
 struct btf_entry btf_text_first(const struct btf_text *text)

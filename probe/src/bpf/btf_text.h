@@ -26,8 +26,15 @@ struct btf_entry {
 };
 
 /* btf_text_read - read the whole file; returns 0 or an errno, ENOENT without BTF, EPROTO where it
- * is damaged. The caller frees the data in either case. */
+ * is damaged. btf_text_close is needed in either case. */
 int btf_text_read(struct btf_text *text);
+void btf_text_close(struct btf_text *text);
+
+/* btf_text_keep - from now on the file, of some MiB, is read at most once, until btf_text_forget():
+ * for several programs that are loaded after each other. What is read meanwhile is closed before
+ * that. All of this is called by one thread. */
+void btf_text_keep(void);
+void btf_text_forget(void);
 
 /* btf_text_first - the place before the first entry */
 struct btf_entry btf_text_first(const struct btf_text *text);

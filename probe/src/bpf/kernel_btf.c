@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "btf_text.h"
@@ -77,7 +76,7 @@ int kernel_btf_find(struct kernel_name *names, size_t count)
 
 	if (!error)
 		error = find(&text, names, count);
-	free(text.data);
+	btf_text_close(&text);
 	return error;
 }
 
@@ -159,6 +158,6 @@ int kernel_btf_argument(const char *tracepoint, const char *name, struct kernel_
 		error = ESRCH;
 	if (!error)
 		error = find_argument(&text, &entry, name, argument);
-	free(text.data);
+	btf_text_close(&text);
 	return error;
 }

@@ -33,7 +33,7 @@ int kernel_types_open(struct kernel_types *types)
 
 void kernel_types_close(struct kernel_types *types)
 {
-	free(types->text.data);
+	btf_text_close(&types->text);
 	free(types->places);
 	*types = (struct kernel_types){0};
 }

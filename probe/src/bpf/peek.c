@@ -21,7 +21,8 @@ int bpf_peek_open(void)
 	    {.code = BPF_JMP | BPF_EXIT},
 	};
 
-	return bpf_load_untyped(instructions, sizeof(instructions) / sizeof(instructions[0]));
+	return bpf_load_instructions(instructions, sizeof(instructions) / sizeof(instructions[0]),
+				     &(struct bpf_load_as){BPF_PROG_TYPE_RAW_TRACEPOINT, 0, 0});
 }
 
 bool bpf_peek(int program, uint64_t address, uint64_t *value)

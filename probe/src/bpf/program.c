@@ -126,20 +126,13 @@ static long load(struct load_arguments *arguments)
 	return fd;
 }
 
-/* loads - whether the kernel accepts a program, which is not kept */
-static bool loads(struct load_arguments *arguments)
-{
-	long fd = load(arguments);
-
-	if (fd >= 0)
-		close((int)fd);
-	return fd >= 0;
-}
-
-int bpf_load_untyped(const struct bpf_insn *instructions, uint32_t count)
+int bpf_load_instructions(const struct bpf_insn *instructions, uint32_t count,
+			  const struct bpf_load_as *as)
 {
 	struct load_arguments arguments = {
-	    .prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+	    .prog_type = as->type,
+	    .expected_attach_type = as->attach_type,
+	    .attach_btf_id = as->id,
 	    .insn_cnt = count,
 	    .insns = (uintptr_t)instructions,
 	    .license = (uintptr_t)licence,
@@ -169,20 +162,18 @@ bool bpf_finds_tasks(const struct bpf_fds *fds, uint32_t tracepoint)
 	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
 	    {.code = BPF_JMP | BPF_EXIT},
 	};
-	struct load_arguments arguments = {
-	    .prog_type = BPF_PROG_TYPE_TRACING,
-	    .insn_cnt = sizeof(instructions) / sizeof(instructions[0]),
-	    .insns = (uintptr_t)instructions,
-	    .license = (uintptr_t)licence,
-	    .expected_attach_type = BPF_TRACE_RAW_TP,
-	    .attach_btf_id = tracepoint,
-	};
+	struct bpf_load_as as = {BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, tracepoint};
+	int fd;
 
 	if (!fds->task_from_pid || !fds->task_release || !tracepoint)
 		return false;
 	set_call(&instructions[1], fds);
 	set_call(&instructions[4], fds);
-	return loads(&arguments);
+	fd = bpf_load_instructions(instructions, sizeof(instructions) / sizeof(instructions[0]),
+				   &as);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fds,

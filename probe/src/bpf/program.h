@@ -85,9 +85,10 @@ int bpf_program_load(const struct bpf_program *program, const struct bpf_fds *fd
 
 struct bpf_insn;
 
-/* bpf_load_untyped - load a program that knows no type of the kernel's; returns a descriptor, or -1
- * with errno */
-int bpf_load_untyped(const struct bpf_insn *instructions, uint32_t count);
+/* bpf_load_instructions - load a program that needs nothing of struct bpf_program; returns a
+ * descriptor, or -1 with errno */
+int bpf_load_instructions(const struct bpf_insn *instructions, uint32_t count,
+			  const struct bpf_load_as *as);
 
 /* bpf_reads_kernel - whether programs may read the kernel's memory: lockdown forbids it */
 bool bpf_reads_kernel(void);

@@ -64,10 +64,11 @@ static int open_target(struct load_context *context, const char *path, uint64_t 
  */
 static void pause_until_due(uint64_t *due_ns, double every_ns)
 {
-	uint64_t now_ns = clock_ns();
+	uint64_t now_ns;
 
 	if (every_ns <= 0)
 		return;
+	now_ns = clock_ns();
 	*due_ns += (uint64_t)every_ns;
 	if (now_ns > *due_ns + LATE_NS)
 		*due_ns = now_ns - LATE_NS;

@@ -34,6 +34,7 @@ static void parse_module(struct symbol *symbol, const char *module)
 /* A line of kallsyms. */
 struct line {
 	uint64_t start; /* 0 where addresses are hidden */
+	char type;
 	char name[256];
 	char module[64]; /* in brackets; empty: it is in the kernel itself */
 };
@@ -41,11 +42,11 @@ struct line {
 /* next_line - read the next line that has a symbol; false at the end */
 static bool next_line(FILE *file, struct line *line)
 {
-	char text[512], type;
+	char text[512];
 
 	while (fgets(text, sizeof(text), file)) {
 		line->module[0] = '\0';
-		if (sscanf(text, "%" SCNx64 " %c %255s %63s", &line->start, &type, line->name,
+		if (sscanf(text, "%" SCNx64 " %c %255s %63s", &line->start, &line->type, line->name,
 			   line->module) >= 3)
 			return true;
 	}
@@ -67,8 +68,14 @@ static void add_line(struct symbol *symbols, size_t count, const struct line *li
 	    (symbol->start == line->start && symbol->name[0]))
 		return;
 	symbol->start = line->start;
+	symbol->type = line->type;
 	snprintf(symbol->name, sizeof(symbol->name), "%.80s", line->name);
 	parse_module(symbol, line->module);
+}
+
+static bool is_function(const struct symbol *symbol)
+{
+	return symbol->type && strchr("tTwW", symbol->type);
 }
 
 /* name_all - name all addresses after the nearest symbol below, which is kept with that address or
@@ -86,7 +93,8 @@ static void name_all(struct symbol *symbols, size_t count)
 		behind = symbol->address - nearest.start;
 		symbol->name[0] = symbol->module[0] = '\0';
 		symbol->start = 0;
-		if (!nearest.name[0] || behind >= LARGEST_FUNCTION)
+		if (!nearest.name[0] || behind >= LARGEST_FUNCTION ||
+		    is_function(&nearest) == symbol->data)
 			continue;
 		symbol->start = nearest.start;
 		memcpy(symbol->module, nearest.module, sizeof(symbol->module));

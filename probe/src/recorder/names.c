@@ -112,9 +112,9 @@ void names_task(struct names *names, uint32_t pid, uint32_t thread)
 		names->sink(names->context, NAMES_TASK, pid | (uint64_t)thread << 32, text);
 }
 
-uint32_t names_address(struct names *names, uint64_t address)
+uint32_t names_address(struct names *names, uint64_t address, bool data)
 {
-	return address ? table_id(&names->addresses, address, 0) : 0;
+	return address ? table_id(&names->addresses, address, data) : 0;
 }
 
 void names_interrupt(struct names *names, uint32_t interrupt)
@@ -147,7 +147,8 @@ static void resolve_addresses(struct names *names, struct names_result *result)
 	for (size_t slot = 0; slot < 2 * (size_t)table->most; slot++)
 		if (table->entries[slot].id)
 			symbols[count++] = (struct symbol){.address = table->entries[slot].key[0],
-							   .id = table->entries[slot].id};
+							   .id = table->entries[slot].id,
+							   .data = table->entries[slot].key[1]};
 	qsort(symbols, count, sizeof(*symbols), compare_u64);
 	result->shown = kallsyms_resolve(symbols, count);
 	for (size_t i = 0; i < count; i++) {

@@ -46,8 +46,8 @@ uint32_t names_thread(struct names *names, uint64_t low, uint64_t high);
  */
 void names_task(struct names *names, uint32_t pid, uint32_t thread);
 
-/* names_address - return the id of an address in the kernel */
-uint32_t names_address(struct names *names, uint64_t address);
+/* names_address - return the id of an address in the kernel; data: of an object, as of a lock */
+uint32_t names_address(struct names *names, uint64_t address, bool data);
 
 /* names_interrupt - note that an interrupt needs its name */
 void names_interrupt(struct names *names, uint32_t interrupt);

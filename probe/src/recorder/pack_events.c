@@ -10,7 +10,8 @@ static uint64_t field_value(const struct recorder_event *event, uint8_t field, u
 {
 	switch (field) {
 	case FIELD_ADDRESS:
-		return names_address(names, value);
+		return names_address(
+		    names, value, event->kind == EVENT_LOCK_BEGIN || event->kind == EVENT_LOCK_END);
 	case FIELD_INTERRUPT:
 		names_interrupt(names, (uint32_t)value);
 		return value;

@@ -19,6 +19,7 @@
 #include "activations/section_windows.h"
 #include "activations/thread_names.h"
 #include "benchmark/counters.h"
+#include "bpf/btf_text.h"
 #include "clock.h"
 #include "guardian/guardian.h"
 #include "recorder/flight.h"
@@ -512,10 +513,12 @@ static int start(struct workload *workload, const union wire_command *command)
 		return fail(workload->text, ENOMEM, "no memory to time a section");
 	state->sender = sender;
 	workload->state = state;
+	btf_text_keep();
 	error = asked->spool ? workload_spool(workload) : 0;
 	if (!error)
 		error = open_section(state, asked, &workload->context, &started, workload->text);
 	if (error) {
+		btf_text_forget();
 		sender_unspool(sender);
 		free(state);
 		return error;
@@ -527,6 +530,7 @@ static int start(struct workload *workload, const union wire_command *command)
 	section_windows_start(&state->windows, workload->context.flight,
 			      started.tried * NS_PER_S / started.tried_ns / started.one_in);
 	send_floor(state, false);
+	btf_text_forget();
 	note_share(state, "before the run", state->tried_most, started.tried_ns, SHARE_FIRST);
 	section_allow(&state->section, state->allowed);
 	error = section_attach(&state->section, workload->text);

@@ -34,6 +34,9 @@ def ssh_files(
         packages = packages_of(board, cache)
         for name in PACKAGES:
             files |= _extract(packages.fetch(name, notify))
+    # Since Debian 13 packages have no /lib, where programs look for the loader.
+    loaders = {path: file for path, file in files.items() if path.startswith("/usr/lib/ld-")}
+    files |= {path.removeprefix("/usr"): file for path, file in loaders.items()}
     return [
         *((path, data, mode) for path, (data, mode) in files.items()),
         ("/etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n", 0o644),

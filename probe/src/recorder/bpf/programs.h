@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 54009a024ddb8e62c15fa8cbe2ac750b6eb19f4cd4ce759c91384a9309ca2c2e */
+/* sources: sha256 4c503a25b9d9d73565863ece494a39f2076daca64ec0c5b9a1f65576076e5012 */
 /* clang-format off */
 #ifndef WHYLATE_RECORDER_BPF_PROGRAMS_H
 #define WHYLATE_RECORDER_BPF_PROGRAMS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 87b5d2c5ede70e4e6e7f12a199e55fffb1bf3b9b134457a4cf81d582d7053812 */
+/* sources: sha256 d672f85b01ef2c241c1f48ccb7ea721f94f76528057f340f97946a3bf53ebeb1 */
 /* clang-format off */
 #ifndef WHYLATE_SAMPLED_BPF_PROGRAMS_H
 #define WHYLATE_SAMPLED_BPF_PROGRAMS_H

@@ -273,11 +273,11 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 		       bool is_counted, void *context)
 {
 	struct section_cpu *cpu = cpu_here();
-	struct section_frame *frame = 0;
+	struct section_frame *frame;
 	struct section_owner *owner;
 	struct section_mark ended;
 	__u64 depth, top, here, duration_ns = 0;
-	bool is_busy = 0, is_drawn = 0;
+	bool is_busy = 0, is_drawn = 0, is_found = 0;
 	__u32 bin;
 
 	if (!cpu)
@@ -298,15 +298,18 @@ ALWAYS_INLINE void end(__u64 key, void *place, __u64 number, __u64 now, __u64 pi
 			break;
 		depth--;
 		if (likely(frame_at(owner, depth)->place == here)) {
-			frame = frame_at(owner, depth);
+			is_found = 1;
 			break;
 		}
 	}
-	if (!frame) {
+	if (!is_found) {
 		count_unmatched(cpu, pid_tgid, is_counted);
 		release(owner, key, top);
 		return;
 	}
+	/* The verifier knows how many turns that took, and would go through the rest for each. */
+	opaque(depth);
+	frame = frame_at(owner, depth);
 	if (frame->flags || (cpu->above_ns && now - frame->begin_ns > cpu->above_ns)) {
 		/* In memory throughout, of which nothing is read where nothing is counted. */
 		escape(&ended);

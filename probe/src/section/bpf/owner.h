@@ -86,37 +86,34 @@ ALWAYS_INLINE void release(struct section_owner *owner, __u64 key, __u64 depth)
  *
  * may_take: then a place that nobody uses may become its own. A place once taken is never empty
  * again, so that a search without it ends at an empty one. A word that changed since it was read is
- * read again.
+ * read again, once: the verifier goes through every turn, and there are two of each place.
  */
 ALWAYS_INLINE struct section_owner *lock_owner(__u64 key, bool may_take, bool *is_busy)
 {
-	__u32 number = 0;
-
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < 2 * SECTION_TRIES; i++) {
-		struct section_owner *owner = owner_at(key, number);
-		__u64 before, after;
+		struct section_owner *owner = owner_at(key, i / 2);
+		__u64 before;
 
 		if (!owner)
 			return 0;
 		before = *(volatile __u64 *)&owner->state;
 		if (before & OWNER_TAKEN && before >> 8 == key) {
-			if (before & OWNER_BUSY) {
+			if (!(before & OWNER_BUSY) && change(owner, before, before | OWNER_BUSY))
+				return owner;
+			/* Or others work on it all the time: a key has no second place. */
+			if (before & OWNER_BUSY || i & 1) {
 				*is_busy = 1;
 				return 0;
 			}
-			after = before | OWNER_BUSY;
 		} else if (!may_take && !before) {
 			return 0;
-		} else if (may_take && !(before & (OWNER_BUSY | OWNER_DEPTH))) {
-			after = key << 8 | OWNER_TAKEN | OWNER_BUSY;
-		} else {
-			if (++number == SECTION_TRIES)
-				return 0;
-			continue;
-		}
-		if (change(owner, before, after))
+		} else if (!may_take || before & (OWNER_BUSY | OWNER_DEPTH)) {
+			/* The next place. */
+			i |= 1;
+		} else if (change(owner, before, key << 8 | OWNER_TAKEN | OWNER_BUSY)) {
 			return owner;
+		}
 	}
 	return 0;
 }

@@ -129,7 +129,7 @@ static bool mark_types(struct listed_names *names)
 				listed->type = entry.id;
 		}
 	}
-	free(types.data);
+	btf_text_close(&types);
 	return is_read;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bpf/btf_text.h"
 #include "failure.h"
 #include "kinds.h"
 #include "section/hooks.h"
@@ -175,9 +176,11 @@ int listing_send(struct sender *sender, struct tried_hooks *tried,
 	if (!wire_copy_text(asked->file, file, sizeof(file)) ||
 	    (asked->kind == SECTION_USER) != (*file != '\0'))
 		return fail(text, EINVAL, "no name of a file");
+	btf_text_keep();
 	error = list(sender, tried, asked, pattern, file, &listing, text);
 	names_close(&listing.names);
 	names_close(&listing.probes);
 	kernel_types_close(&listing.types);
+	btf_text_forget();
 	return error;
 }

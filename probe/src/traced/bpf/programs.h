@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 ad8b41b75988a37c5d41a622e8d8ae72080c9d696584b22de2708b9cb10ba39f */
+/* sources: sha256 7e4d033ac3b951c625715b9d500dc95db901d80f759beb209ea8a4f643329f71 */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H

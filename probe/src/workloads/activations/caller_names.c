@@ -17,16 +17,26 @@ bool caller_names_open(struct caller_names *names, size_t room)
 	return names->symbols;
 }
 
-void caller_names_add(struct caller_names *names, uint64_t address)
+static void add(struct caller_names *names, uint64_t address, bool data)
 {
-	if (names->count < names->room)
-		names->symbols[names->count++].address = address;
+	struct symbol *symbol = &names->symbols[names->count];
+
+	if (names->count == names->room)
+		return;
+	symbol->address = address;
+	symbol->data = data;
+	names->count++;
+}
+
+void caller_names_add_lock(struct caller_names *names, uint64_t lock)
+{
+	add(names, lock, true);
 }
 
 void caller_names_add_all(struct caller_names *names, const uint64_t *callers, size_t most)
 {
 	for (size_t i = 0; i < most && callers[i]; i++)
-		caller_names_add(names, callers[i]);
+		add(names, callers[i], false);
 }
 
 static int compare(const void *first, const void *second)

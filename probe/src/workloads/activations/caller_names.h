@@ -22,8 +22,10 @@ struct caller_names {
 /* caller_names_open - make room for so many addresses; false: no memory */
 bool caller_names_open(struct caller_names *names, size_t room);
 
-/* caller_names_add - name an address, and those up to the first 0 of several, as well */
-void caller_names_add(struct caller_names *names, uint64_t address);
+/* caller_names_add_lock, caller_names_add_all - name a lock, and functions up to the first 0, as
+ * well
+ */
+void caller_names_add_lock(struct caller_names *names, uint64_t lock);
 void caller_names_add_all(struct caller_names *names, const uint64_t *callers, size_t most);
 
 /* caller_names_resolve - find the names of all that were added */

@@ -83,7 +83,7 @@ void lock_groups_send(struct lock_groups *groups, struct sender *sender)
 		return;
 	for (uint32_t i = 1; i < groups->count; i++) {
 		if (groups->groups[i].lock)
-			caller_names_add(&names, groups->groups[i].lock);
+			caller_names_add_lock(&names, groups->groups[i].lock);
 		caller_names_add_all(&names, groups->groups[i].callers, SECTION_CALLERS);
 	}
 	caller_names_resolve(&names);
