@@ -23,7 +23,10 @@ BOARDS: tuple[tuple[str, tuple[Engine, ...], int], ...] = (
     ("pc", ("bpf",), 1),
     ("virt-arm64", ("bpf", "tracefs"), 2),
     ("sabrelite", ("tracefs",), 1),
+    ("virt-riscv64", ("bpf", "tracefs"), 1),
 )
+#: Where faults are also kernel modules.
+MODULES_ON = frozenset({"x86_64", "riscv64"})
 #: Two at a time, which their names distinguish.
 PAIRS = (
     ("irqs-off", "rt-task"),
@@ -52,7 +55,7 @@ def causes_of(board: str, group: Group = "own") -> list[str]:
         name
         for name in names(unseen=group == "unseen")
         if fault(name).once_unseen is (group == "once unseen")
-        if fault(name).kind == "program" or (fault(name).kind == "module" and arch == "x86_64")
+        if fault(name).kind == "program" or (fault(name).kind == "module" and arch in MODULES_ON)
         if not fault(name).machines or arch in fault(name).machines
     ]
 
@@ -72,9 +75,15 @@ def plan(rounds: int = ROUNDS) -> list[Case]:
     return found
 
 
+def _kernels(machine: str) -> tuple[str, ...]:
+    """Return a machine with each of Debian's kernels for it."""
+    has_rt = virtual_board(machine).description.has_rt
+    return (machine, f"{machine}-rt") if has_rt else (machine,)
+
+
 def _round(number: int) -> Iterator[Case]:
     for machine, engines, seeds in BOARDS:
-        for board in (machine, f"{machine}-rt"):
+        for board in _kernels(machine):
             for engine in engines:
                 for seed in range(1 + (number - 1) * seeds, 1 + number * seeds):
                     yield from _injected(board, engine, seed)

@@ -97,7 +97,14 @@ def matches(pattern: str, alias: str, cause: str, detail: str) -> bool:
 def mark(case: Case) -> Marked:
     """Explain a run that was made, and mark the answer; raises RunFailedError."""
     recording = open_made(case)
-    (log,) = unpack((recording_path(case) / FAULTS).read_bytes())
+    entry = fault(case.causes[0])
+    logs = recording_path(case) / FAULTS
+    if not logs.exists():
+        return Marked(
+            case.name, entry.name, case.rig.board, case.rig.engine, case.size, "no mark", 0, 0, [],
+            "the fault did not start",
+        )  # fmt: skip
+    (log,) = unpack(logs.read_bytes())
     explained = explain_recording(recording)
     population = explained.population
     called = [
@@ -106,7 +113,6 @@ def mark(case: Case) -> Marked:
         # Time that the emulator took is real, and no cause on the board.
         if share.significant and share.detail != EMULATORS_TURN
     ]
-    entry = fault(case.causes[0])
     verdict = _verdict(entry, log, called, rt=case.rig.rt)
     why = ""
     if not log.events:

@@ -204,6 +204,19 @@ def test_the_recorder_that_was_tried_is_good_with_bpf_poor_with_tracefs_missing_
     assert "flight recorder" not in examined(before())
 
 
+@pytest.mark.parametrize(("setting", "state"), [("0\n", "poor"), ("1\n", "good"), (None, "good")])
+def test_a_kernel_that_interprets_bpf_programs_is_told_how_to_compile_them(
+    setting: str | None, state: str
+) -> None:
+    snapshot = before()
+    if setting is not None:
+        snapshot = changed(snapshot, {"/proc/sys/net/core/bpf_jit_enable": setting})
+    report = RecorderReport("bpf", None, 0, [], 0, 0, 0, 0, None, None)
+    check = next(c for c in examine(snapshot, GUEST, report) if c.name == "flight recorder")
+    assert check.state == state
+    assert ("bpf_jit_enable=1" in check.how) == ("interprets" in check.now) == (state == "poor")
+
+
 @pytest.fixture
 def captured_board(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the verbs read the capture, with one hostile file, in place of a board."""

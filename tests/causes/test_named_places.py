@@ -23,6 +23,14 @@ AT_THE_END = (
     "do_syscall_64+0x1",
     "entry_SYSCALL_64_after_hwframe+0x1",
 )
+#: As virt-riscv64 has it.
+AT_THE_END_ON_RISCV = (
+    "__schedule+0x5c8",
+    "schedule+0x24",
+    "syscall_exit_to_user_mode+0xc8",
+    "do_trap_ecall_u+0xce",
+    "handle_exception+0x14a",
+)
 
 
 def _stacked(*stack: str, call: str = "") -> list[Piece]:
@@ -58,6 +66,9 @@ def test_a_function_keeps_its_module_and_loses_what_the_compiler_made_of_it() ->
         (("sys_imageblit+0x1 [sysimgblt]", "soft_cursor+0x2"), "sys_imageblit [sysimgblt]"),
         (("sys_poll+0x1", "el0_svc+0x2"), "poll()"),
         (("do_sys_poll+0x1", "__x64_sys_poll+0x2"), "do_sys_poll"),
+        (("riscv_timer_interrupt+0x1", "do_irq+0x2", "handle_exception+0x3", "innocent+0x4"),
+         "riscv_timer_interrupt"),
+        (("handle_exception+0x3", "innocent+0x4"), ""),
         (("console_unlock+0x1", "_printk+0x1", "sysrq_handle_showmem+0x2"),
          "console_unlock of sysrq"),
         (("?", "?"), ""),
@@ -69,8 +80,9 @@ def test_a_stack_is_named_after_the_innermost_function_that_is_not_generic(
     assert place_in(stack) == place
 
 
-def test_the_end_of_a_system_call_is_named_after_the_call() -> None:
-    assert _section(_stacked(*AT_THE_END, call="poll")) == "poll() in make"
+@pytest.mark.parametrize("end", [AT_THE_END, AT_THE_END_ON_RISCV], ids=["x86", "riscv"])
+def test_the_end_of_a_system_call_is_named_after_the_call(end: tuple[str, ...]) -> None:
+    assert _section(_stacked(*end, call="poll")) == "poll() in make"
 
 
 def test_a_system_call_that_is_not_known_is_not_guessed() -> None:

@@ -197,6 +197,28 @@ def test_a_stream_that_another_thread_closes_is_a_line_that_is_gone(
     closer.join()
 
 
+@pytest.mark.parametrize(
+    ("came", "words"),
+    [
+        (b"board7 login: root\r\n<0123456789|started|0123456789>\r\n", "board7 login: root"),
+        (b"# true\r\n<0123456789|star", "# true"),
+        (b"error: <0000000000|1>\r\n", "error:"),
+        (b"<b>bold</b>\r\n", "<b>bold</b>"),
+    ],
+)
+def test_the_last_words_of_a_line_that_is_gone_are_the_boards(
+    tmp_path: Path, came: bytes, words: str
+) -> None:
+    near, far = socket.socketpair()
+    console = DrainedConsole(near.detach(), tmp_path / "log")
+    listener = Listener(console.connect())
+    far.sendall(came)
+    far.close()
+    with pytest.raises(BoardError, match=f"; its last line is '{re.escape(words)}"):
+        listener.wait_until_silent(5.0, time.monotonic() + 60)
+    console.close()
+
+
 def test_a_stream_that_was_hung_up_on_does_not_speak_over_the_line_that_came_after(
     tmp_path: Path,
 ) -> None:

@@ -153,6 +153,9 @@ def _recorder(board: Examined) -> Finding | None:
     now = f"by {report.engine}, from {attached} tracepoints"
     if report.sampled_runs and report.sampled_ns is not None:
         now += f", {report.sampled_ns / report.sampled_runs:.0f} ns an event"
+    if report.engine == "bpf" and board.number("bpf_jit") == 0:
+        how = "sysctl net.core.bpf_jit_enable=1"
+        return Finding("poor", f"{now}; the kernel interprets BPF programs", how)
     if report.engine == "bpf":
         return Finding("good", now)
     return Finding("poor", f"{now}; {report.declined or ''}")

@@ -91,6 +91,8 @@ TRACING: tuple[Source, ...] = (
     FromFile("ftrace_enabled", "/proc/sys/kernel/ftrace_enabled", 16, integer),
     FromFile("schedstats", "/proc/sys/kernel/sched_schedstats", 16, integer),
     FromFile("bpf_stats", "/proc/sys/kernel/bpf_stats_enabled", 16, integer),
+    # 0: programs are interpreted. Without the file the kernel has no compiler for them.
+    FromFile("bpf_jit", "/proc/sys/net/core/bpf_jit_enable", 16, integer),
     FromFile("perf_event_paranoid", PARANOID, 16, integer),
     FromFile("kptr_restrict", "/proc/sys/kernel/kptr_restrict", 16, integer),
     Derived(

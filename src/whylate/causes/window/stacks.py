@@ -46,6 +46,7 @@ OF_THE_SCHEDULER = frozenset({
     "do_notify_resume",
     "irqentry_exit_to_user_mode",
     "do_syscall_64",
+    "do_trap_ecall_u",
 })  # fmt: skip
 #: What a stack ends with where a system call was left, without a function that shows which.
 OF_SYSTEM_CALLS = frozenset({
@@ -54,6 +55,7 @@ OF_SYSTEM_CALLS = frozenset({
     "el0t_64_sync_handler",
     "el0t_64_sync",
     "el0_svc",
+    "do_trap_ecall_u",
 })  # fmt: skip
 #: Entries of system calls of 32-bit programs, which have other numbers.
 OF_COMPAT_CALLS = frozenset({
@@ -154,6 +156,8 @@ _BORDERS = frozenset({
     "el1_interrupt",
     "el1h_64_irq",
     "el1h_64_irq_handler",
+    # Of interrupts, exceptions and system calls.
+    "handle_exception",
 })  # fmt: skip
 #: The entries of interrupts and exceptions on x86.
 _BORDER_ENTRIES = ("asm_", "sysvec_")
