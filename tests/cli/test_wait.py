@@ -93,3 +93,15 @@ def test_a_board_that_somebody_has_is_waited_for(
     shown = " ".join(done.stderr.split())
     assert f"waiting at most 1.0 s for {BOARD}: the board {BOARD} is taken" in shown
     assert "of waiting were not enough" in shown
+
+
+@pytest.mark.usefixtures("taken")
+def test_what_no_board_can_do_is_refused_before_one_is_waited_for(tmp_path: Path) -> None:
+    words = ["measure", BOARD, "--pid", "1", "--virtual-time", "--wait", "1h", "-o", "out"]
+    done = subprocess.run(
+        [sys.executable, "-m", "whylate", *words],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "in virtual time the board boots first" in " ".join(done.stderr.split())
+    assert "waiting" not in done.stderr

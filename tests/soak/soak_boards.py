@@ -11,7 +11,7 @@ import numpy as np
 from whylate.boards.board import BoardError, Finished, Notify, StartedProbe
 from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Stream
-from whylate.recording.manifest import AppEnd, CpuAccount, Manifest, ProbeReport
+from whylate.recording.manifest import AppEnd, CpuAccount, Manifest, ProbeReport, Problem
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording
 from whylate.recording.samples import CpuSamples
@@ -132,7 +132,12 @@ class PaperBoard:
 
 
 def recording(
-    directory: Path, *, dropped: int = 0, policy: str = "fifo", app_end: AppEnd | None = None
+    directory: Path,
+    *,
+    dropped: int = 0,
+    policy: str = "fifo",
+    app_end: AppEnd | None = None,
+    problems: Sequence[Problem] = (),
 ) -> Recording:
     """A run of 100 ms on one CPU."""
     cpu_series = CpuSamples(
@@ -178,7 +183,7 @@ def recording(
         facts=[],
         changes=[],
         probe=probe,
-        problems=[],
+        problems=list(problems),
         app_end=app_end,
     )
     made = Recording(directory, manifest)

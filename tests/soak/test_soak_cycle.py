@@ -25,7 +25,7 @@ from whylate.cli.board import command as board_group
 from whylate.cli.board import soak_run
 from whylate.cli.board.soak_table import percent
 from whylate.recording.console.crashes import find_crashes
-from whylate.recording.manifest import AppEnd, Manifest
+from whylate.recording.manifest import AppEnd, Manifest, Problem
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import Recording
 from whylate.run.progress import Quiet, Step
@@ -124,6 +124,36 @@ def test_a_cycle_whose_run_has_no_verdict_has_failed(
     [cycle] = read_soak(tmp_path / "s")[1]
     assert (cycle.outcome, cycle.stage) == ("run-failed", "run")
     assert why in cycle.why
+
+
+@pytest.mark.parametrize(("late_runs", "outcome", "made"), [(2, "ok", 3), (9, "run-failed", 4)])
+def test_a_run_that_began_too_late_is_made_again(
+    command: Callable[..., Result],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    late_runs: int,
+    outcome: str,
+    made: int,
+) -> None:
+    late = Problem("late-start", "the thread of CPU 1 was let go after its first deadline", True)
+    measured: list[Path] = []
+
+    def opened(directory: Path) -> Recording:
+        return recording(directory, problems=[late] if len(measured) <= late_runs else [])
+
+    def measure(_board: object, _plan: object, directory: Path, *_: object) -> Manifest:
+        measured.append(directory)
+        return opened(directory).manifest
+
+    monkeypatch.setattr(soak_cycle, "measure", measure)
+    monkeypatch.setattr(run_result, "open_recording", opened)
+    done = command("--cycles", "1")
+    [cycle] = read_soak(tmp_path / "s")[1]
+    assert (cycle.outcome, len(measured)) == (outcome, made)
+    assert cycle.late_starts == made - 1
+    assert re.search(rf"late starts +{made - 1} runs made again", done.output)
+    assert f"begun late {made - 1} times" in done.output
+    assert late.text in cycle.why or outcome == "ok"
 
 
 def test_a_cycle_whose_run_can_be_trusted_is_ok(

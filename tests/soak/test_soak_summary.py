@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,7 @@ import pytest
 
 from soak_plans import wakeup_soak
 from whylate.cli.board.soak_table import print_table
-from whylate.soak.carry_out import Goal
+from whylate.soak.carry_out import Goal, Spent, count_judged
 from whylate.soak.model import Cause, ConsoleCheck, Cycle, Latency, Outcome, RunFigure
 from whylate.soak.summary import FLAT_BYTES, summarize, times
 
@@ -188,10 +189,15 @@ def test_a_log_is_whole_only_on_evidence(check: ConsoleCheck, whole: bool | None
 
 
 def test_a_soak_for_cycles_counts_those_that_say_something() -> None:
-    assert not Goal(cycles=2).reached(cycles("ok", "interrupted"))
-    assert Goal(cycles=2).reached(cycles("ok", "interrupted", "hung"))
+    assert count_judged(cycles("ok", "interrupted", "hung")) == 2
+    assert not Goal(cycles=2).reached(1, 1e9)
+    assert Goal(cycles=2).reached(2, 0.0)
 
 
-def test_a_soak_for_a_time_counts_the_time_of_its_cycles() -> None:
-    assert not Goal(seconds=31).reached(cycles("ok", "interrupted", "ok"))
-    assert Goal(seconds=30).reached(cycles("ok", "interrupted", "ok"))
+def test_a_soak_for_a_time_counts_the_time_between_its_cycles_too() -> None:
+    spent = Spent(cycles("ok", "interrupted", "ok"), off_s=2.0)
+    assert 36 <= spent.seconds < 37
+    assert not Goal(seconds=37).reached(2, spent.seconds)
+    assert Goal(seconds=36).reached(2, spent.seconds)
+    time.sleep(1.0)
+    assert Goal(seconds=37).reached(2, spent.seconds)

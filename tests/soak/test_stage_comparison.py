@@ -7,6 +7,7 @@ The real ones are two sides of one comparison, 16 pairs made on a busy host: wit
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,19 @@ def test_the_command_prints_a_row_for_each_step_and_its_verdict() -> None:
     as_json = CliRunner().invoke(command, [str(REAL), "--boot-stages", "--json"])
     statistics = json.loads(as_json.output)["statistics"]
     assert {row["name"]: row["verdict"] for row in statistics}["kernel → clock-source"] == "worse"
+
+
+def test_markdown_and_the_page_have_the_verdict_of_each_step(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    words = [str(REAL), "--boot-stages", "--html", str(page)]
+    done = CliRunner().invoke(command, [*words, "--markdown"])
+    assert done.exit_code == 0, done.output
+    lines = [line for line in done.output.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in lines} == {7}
+    [row] = [line for line in lines if line.startswith("| kernel → clock")]
+    assert row.endswith("| worse |")
+    [text] = re.findall(r"<title>kernel → clock-source: (.*?)</title>", page.read_text())
+    assert text.endswith(" worse")
 
 
 def test_sides_that_are_named_the_other_way_round_are_exchanged() -> None:

@@ -120,9 +120,11 @@ def test_a_run_that_began_too_late_is_made_again(
             journal, plan, lambda name, _: open_board(name), Silent(), lambda: False
         )
     done = read_study(tmp_path / "s")[1]
-    assert [item.failed for item in done if item.failed] == [
-        "the thread of CPU 0 was let go after its first deadline"
-    ]
+    [failed] = [item for item in done if item.failed]
+    assert failed.failed == "the thread of CPU 0 was let go after its first deadline"
+    assert failed.recording == "failed/local-01"
+    kept = open_recording(tmp_path / "s" / failed.recording)
+    assert [problem.code for problem in kept.manifest.problems if problem.fatal] == ["late-start"]
     assert sum(not item.failed for item in done) == 4
     assert not result.lost
 

@@ -81,6 +81,32 @@ def test_who_has_a_board_and_its_last_result_are_shown(tmp_path: Path) -> None:
     assert "is not there any more" in rows()["local"]["last"]["result"]
 
 
+HOLDS = """\
+from whylate.boards.board import notify_nobody
+from whylate.boards.local import LocalBoard
+from whylate.boards.ready import held
+
+with held(LocalBoard(), notify_nobody):
+    print("held", flush=True)
+    input()
+"""
+
+
+def test_a_long_command_is_whole_in_json_and_cut_in_the_table(tmp_path: Path) -> None:
+    program = tmp_path / "holds.py"
+    program.write_text(HOLDS)
+    words = [sys.executable, str(program), "measure", *["--load", "memory"] * 30]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        owner = rows()["local"]["owner"]
+        table = whylate("status").stdout
+        process.communicate(b"\n", timeout=30)
+    assert owner.count("memory") == 30
+    assert "process" in table
+    assert table.count("memory") <= 3
+
+
 def test_a_bench_is_shown_with_what_whylate_did_last(tmp_path: Path) -> None:
     pytest.importorskip("labgrid")
     from whylate.boards.labgrid.environment import state_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from whylate.lab.description import VirtualBoard
 from whylate.probe.binaries import ProbeBinary
@@ -133,6 +133,14 @@ class Board(Protocol):
 
         Closing the stream hangs up on the command.
         """
+
+
+@runtime_checkable
+class Networked(Protocol):
+    """A board that has a network only where that is asked for before it boots."""
+
+    def use_network(self) -> None:
+        """Have a network interface that reaches this machine, from the next boot on."""
 
 
 class PlannedBoard(Board, Protocol):

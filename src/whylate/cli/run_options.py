@@ -166,8 +166,9 @@ def plan_only(ctx: click.Context) -> Iterator[None]:
 def make_runs(workload: Workload, options: RunOptions, phases: int | None = None) -> list[Outcome]:
     """Measure a workload on each board, side by side; phases: so many times, in virtual time.
 
-    Raises PlannedError within plan_only().
+    Raises RequestError for what no board can do, and PlannedError within plan_only().
     """
+    from whylate.run.resolve import check
     from whylate.run.several import Job, carry_out, carry_out_rounds
     from whylate.run.several import phases as phases_of
 
@@ -184,6 +185,8 @@ def make_runs(workload: Workload, options: RunOptions, phases: int | None = None
     ctx = click.get_current_context(silent=True)
     if ctx is not None and _PLAN_ONLY in ctx.meta:
         raise PlannedError(plan)
+    # Before a board is taken, which may mean to wait for hours.
+    check(plan)
     if plan.faults and options.board.root is not None:
         raise RequestError("--fault and --root: whylate builds no fault for a root's own kernel")
     names = options.names

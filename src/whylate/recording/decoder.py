@@ -9,7 +9,7 @@ import numpy as np
 
 from whylate.recording.hits import HitAssembler
 from whylate.recording.load_rates import LoadAccounting
-from whylate.recording.manifest import AppEnd, Problem
+from whylate.recording.manifest import LATE_START, AppEnd, Problem
 from whylate.recording.recorder.assembler import WindowAssembler
 from whylate.recording.sections import SectionReport
 from whylate.recording.store.journal import CLOSING, OPENING, Closing, Opening
@@ -40,7 +40,7 @@ from whylate.wire.messages import (
 #: Notes that are kept; of more, their number.
 MOST_NOTES = 200
 #: Notes of the probe that make its samples untrustworthy.
-FATAL_NOTES = {"late-start", "moved", "hides-idle", "gaps"}
+FATAL_NOTES = {LATE_START, "moved", "hides-idle", "gaps"}
 
 
 _Family = tuple[Sequence[int], Callable[[FrameBatch], bool]]

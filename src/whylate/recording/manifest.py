@@ -283,6 +283,10 @@ class RecorderReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
+#: The code of the problem of a thread that was let go after its first deadline.
+LATE_START = "late-start"
+
+
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Something that the run or its recovery noticed.
 
@@ -406,6 +410,12 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def start_ns(self) -> int:
         """When the first CPU was watched, on the board's clock; 0 if none was."""
         return min((account.start_ns for account in self.cpus), default=0)
+
+    @property
+    def late_start(self) -> str:
+        """Why the run has no beginning that can be trusted, so that it is made again; else ""."""
+        late = (problem.text for problem in self.problems if problem.code == LATE_START)
+        return next(late, "")
 
     @property
     def one_in(self) -> int:

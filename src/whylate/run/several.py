@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from whylate.boards.board import Board, BoardError, PlannedBoard
+from whylate.boards.board import Board, BoardError, Networked, PlannedBoard
 from whylate.boards.ready import Boot, boot, held, ready
 from whylate.lab.description import LabError
 from whylate.probe.client import ProbeError
@@ -70,8 +70,7 @@ def carry_out(job: Job, stopped: Callable[[], bool]) -> Outcome:
     recorded = False
     try:
         board = job.open()
-        if hasattr(board, "use_network") and any(load.kind == NIC for load in job.plan.loads):
-            # A virtual board has no network otherwise.
+        if isinstance(board, Networked) and any(load.kind == NIC for load in job.plan.loads):
             board.use_network()
         if job.plan.virtual_time:
             with held(planned(board), job.observer.log) as virtual:

@@ -33,7 +33,7 @@ Ended = Literal["done", "ended early", "given up", "at a crash", "parked"]
 
 @dataclass(frozen=True)
 class Goal:
-    """When a soak is over: a number of judged cycles, or the seconds of all cycles."""
+    """When a soak is over: a number of judged cycles, or seconds, with those between cycles."""
 
     cycles: int | None = None
     seconds: float | None = None
@@ -42,11 +42,24 @@ class Goal:
     #: Whether the first crash ends it, with the board left as it is.
     until_crash: bool = False
 
-    def reached(self, cycles: Sequence[Cycle]) -> bool:
-        """Whether these cycles are enough. Interrupted cycles count for time alone."""
-        if self.cycles is not None and count_judged(cycles) >= self.cycles:
+    def reached(self, judged: int, spent_s: float) -> bool:
+        """Whether so many cycles that were not interrupted, or so much time, are enough."""
+        if self.cycles is not None and judged >= self.cycles:
             return True
-        return self.seconds is not None and sum(cycle.total_s for cycle in cycles) >= self.seconds
+        return self.seconds is not None and spent_s >= self.seconds
+
+
+class Spent:
+    """The time that a soak has taken; of earlier starts, the cycles and the power's pauses."""
+
+    def __init__(self, cycles: Sequence[Cycle], off_s: float) -> None:
+        self._before_s = sum(cycle.total_s + off_s for cycle in cycles)
+        self._began_s = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Return the time up to now."""
+        return self._before_s + time.monotonic() - self._began_s
 
 
 class SoakObserver(Observer, Protocol):
@@ -83,7 +96,8 @@ def soak(
     """
     with SoakJournal(directory, plan) as journal:
         # A killed host may have left the board on in its last cycle.
-        if goal.reached(journal.cycles) and not journal.recovered:
+        spent = Spent(journal.cycles, plan.off_s)
+        if goal.reached(count_judged(journal.cycles), spent.seconds) and not journal.recovered:
             return "done"
         try:
             board.hold(observer.log)
@@ -107,7 +121,7 @@ def soak(
                 with noted_use(board):
                     if card is not None:
                         card.keep(observer.log)
-                    ended = _cycles(board, goal, journal, observer, stopped, card)
+                    ended = _cycles(board, goal, spent, journal, observer, stopped, card)
                     if card is not None and ended in ("done", "given up"):
                         _leave_card(board, card, observer)
             finally:
@@ -122,6 +136,7 @@ def soak(
 def _cycles(
     board: Board,
     goal: Goal,
+    spent: Spent,
     journal: SoakJournal,
     observer: SoakObserver,
     stopped: Callable[[], bool],
@@ -130,7 +145,7 @@ def _cycles(
     failures = 0
     #: Whether the former cycle left the board on, so that this one reboots it.
     up = False
-    while not goal.reached(journal.cycles):
+    while not goal.reached(count_judged(journal.cycles), spent.seconds):
         if failures >= goal.give_up:
             return "given up"
         _wait(journal.plan.off_s + (PAUSE_S if failures else 0.0), stopped)

@@ -24,7 +24,7 @@ from whylate.recording.bounds import Integer, Small
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.store.lines import read_plan, write_plan
 from whylate.run.errors import RequestError
-from whylate.soak.carry_out import PAUSE_S, Goal, SoakObserver, count_judged, soak
+from whylate.soak.carry_out import PAUSE_S, Goal, SoakObserver, Spent, count_judged, soak
 from whylate.soak.cycle import short_why
 from whylate.soak.journal import PLAN, SoakJournal, must_be_same, read_soak
 from whylate.soak.model import Cycle, FailureKind, Outcome, SoakPlan
@@ -99,19 +99,21 @@ def compare_soaks(
 ) -> Ended:
     """Carry out cycles of both sides in pairs until one crashes more often, or the goal is reached.
 
-    goal: pairs, and the seconds of all cycles. observers: of either side. Raises what
+    goal: pairs, or seconds. observers: of either side. Raises what
     whylate.soak.carry_out.soak() raises, and RequestError where `directory` has another comparison.
     """
     _begin(directory, plan, [side.plan for side in sides])
     with _locked(directory):
         # What earlier starts saw is no reason to give up: somebody may have mended the board since.
-        earlier = [len(_cycles(directory / folder)) for folder in FOLDERS]
+        before = [_cycles(directory / folder) for folder in FOLDERS]
+        earlier = [len(of_side) for of_side in before]
+        spent = Spent([*before[0], *before[1]], sides[0].plan.off_s)
         while True:
             cycles = [_cycles(directory / folder) for folder in FOLDERS]
             pairs = pair_up(cycles[0], cycles[1], plan.counted)
             if pairs.verdict != "inconclusive":
                 return "decided"
-            if _is_over(goal, pairs, cycles):
+            if goal.reached(pairs.count, spent.seconds):
                 return "done"
             if stopped():
                 return "ended early"
@@ -273,13 +275,6 @@ def _read_plan(directory: Path) -> ComparisonPlan:
 
 def _cycles(directory: Path) -> list[Cycle]:
     return read_soak(directory)[1]
-
-
-def _is_over(goal: Goal, pairs: Pairs, cycles: Sequence[Sequence[Cycle]]) -> bool:
-    if goal.cycles is not None and pairs.count >= goal.cycles:
-        return True
-    seconds = sum(cycle.total_s for of_side in cycles for cycle in of_side)
-    return goal.seconds is not None and seconds >= goal.seconds
 
 
 def _is_hopeless(cycles: Sequence[Cycle], give_up: int) -> bool:

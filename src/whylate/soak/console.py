@@ -15,6 +15,7 @@ from whylate.boards.console.sieve import FrameSieve
 from whylate.files import read_end
 from whylate.probe.client import Stream
 from whylate.recording.console.crashes import find_crashes
+from whylate.recording.console.kernel_stamp import KERNEL_STAMP
 from whylate.recording.console.log import CUT, MAX_BYTES
 from whylate.recording.errors import DiskError
 from whylate.run.console import NO_END
@@ -34,7 +35,6 @@ _FIRST_WORDS = re.compile(
     rb"Booting Linux on |Linux version |U-Boot |EFI stub|Uncompressing Linux|Decompressing Linux"
     rb"|NOTICE: {1,4}BL|OpenSBI v|coreboot-|SeaBIOS|GNU GRUB|Starting kernel"
 )
-_STAMP = re.compile(rb"^(?:<\d{1,2}>)?\[ {0,10}(\d{1,8}\.\d{6})\]", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def begins_with_the_boot(log: bytes) -> bool | None:
     """
     beginning = log[:_BEGINNING]
     words = _FIRST_WORDS.search(beginning)
-    stamp = _STAMP.search(beginning)
+    stamp = KERNEL_STAMP.search(beginning)
     if stamp is not None and float(stamp[1]) > 0 and (words is None or words.start() > stamp.end()):
         return False
     if words is not None:

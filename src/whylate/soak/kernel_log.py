@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from whylate.boards.files import read_files
 from whylate.probe.budget import FACTS
 from whylate.probe.client import ProbeError
 from whylate.recording.console.crashes import Crash, find_crashes
+from whylate.recording.console.kernel_stamp import KERNEL_STAMP
 from whylate.recording.errors import DiskError
 from whylate.run.read import connected
 
@@ -27,7 +27,6 @@ _SHOW = "/proc/sys/debug/exception-trace"
 _SHOW_S = 20.0
 #: A kernel stamps its log by another clock than that of its uptime; both may drift apart so far.
 _APART_S = 10.0
-_STAMP = re.compile(rb"\[ {0,10}(\d{1,10}\.\d{1,9})\]")
 
 
 def show_program_crashes(board: Board) -> float | None:
@@ -102,7 +101,7 @@ def _since(log: bytes, before_s: float) -> bytes:
     kept: list[bytes] = []
     older = False
     for line in log.splitlines(keepends=True):
-        stamp = _STAMP.search(line[:64])
+        stamp = KERNEL_STAMP.match(line[:64])
         if stamp is not None:
             older = float(stamp[1]) < before_s
         if not older:

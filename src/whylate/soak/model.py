@@ -196,6 +196,8 @@ class Cycle(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     total_s: float = 0.0
     #: How long the run took, from where measuring began.
     run_s: float | None = None
+    #: How often the run was made again, since its threads were let go too late.
+    late_starts: Count = 0
     flash: CycleFlash | None = None
     console: ConsoleCheck | None = None
     #: In the order in which they came; None: there is no console, or the line is of a former

@@ -200,6 +200,8 @@ class SoakSummary(msgspec.Struct, frozen=True, kw_only=True):
     #: Lockups by how long a boot had no clock source; None where no console shows that.
     clock_windows: ClockWindows | None
     measuring: Times | None
+    #: Runs that were made again, since a thread came too late to begin.
+    late_starts: int
     #: How long the runs took that did not fail, and their figures.
     run: Times | None
     figures: list[Figures]
@@ -234,6 +236,7 @@ def summarize(plan: SoakPlan, cycles: Sequence[Cycle]) -> SoakSummary:
         clock_windows=clock_windows(judged),
         reboot=times([cycle.reboot_s for cycle in judged if cycle.reboot_s is not None]),
         measuring=times([cycle.measuring_s for cycle in judged if cycle.measuring_s is not None]),
+        late_starts=sum(cycle.late_starts for cycle in judged),
         run=times([cycle.run_s for cycle in good if cycle.run_s is not None]),
         figures=_figures(good),
         consoles=_consoles(judged),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -29,10 +30,11 @@ from whylate.study.restore.cards import Cards
 from whylate.study.restore.undo import Undo
 from whylate.text import path_part
 
-#: Problems of a run that began wrong: it counts as failed.
-_NOT_BEGUN = {"late-start"}
 #: Recordings of boards that warm up, below the directory of the plan.
 WARM_UP = "warm-up"
+
+#: What runs that failed have left, below the directory of the plan, and of how many of a board.
+FAILED, MOST_FAILED = "failed", 10
 
 #: Opens a board with these kernel arguments.
 Open = Callable[[str, tuple[str, ...]], Board]
@@ -105,6 +107,20 @@ class Attempts:
             raise RequestError(str(outcome.error))
         return outcome
 
+    def keep_failed(self, job: Job) -> str:
+        """Keep what a run that failed has left; return where, below the plan's directory, or ""."""
+        board = path_part(job.name)
+        for number in range(1, MOST_FAILED + 1):
+            kept = self._directory / FAILED / f"{board}-{number:02d}"
+            if kept.exists():
+                continue
+            with contextlib.suppress(OSError):
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                job.directory.rename(kept)
+                return f"{FAILED}/{kept.name}"
+            break
+        return ""
+
     def _open_plain(self, name: str) -> Board:
         return self._open(name, ())
 
@@ -123,9 +139,8 @@ def why_not(outcome: Outcome, applied: Applied, variants: Sequence[Applied]) -> 
     if manifest.state != "complete":
         why = next((f": {problem.text}" for problem in manifest.problems if problem.fatal), "")
         return f"the run was {manifest.state}{why}"
-    for problem in manifest.problems:
-        if problem.code in _NOT_BEGUN:
-            return problem.text
+    if manifest.late_start:
+        return manifest.late_start
     missing = missing_knob(applied, manifest, variants)
     if missing is not None:
         raise RequestError(missing)

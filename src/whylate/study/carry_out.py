@@ -206,7 +206,7 @@ class _Study:
                 load=run.load,
                 variant=run.variant,
                 round=run.round,
-                recording="" if reason else recording_path(run),
+                recording=self._attempts.keep_failed(job) if reason else recording_path(run),
                 started=started.isoformat(timespec="milliseconds"),
                 took_s=round(time.monotonic() - began, 3),
                 failed=reason[:400],

@@ -99,7 +99,8 @@ class StudyPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 class FinishedRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A line of runs.jsonl. A run that failed is made again.
 
-    recording: below the study's directory; "" if there is none. failed: the reason; "" for success.
+    recording: below the study's directory, of a run that failed apart from the others; "" if there
+    is none. failed: the reason; "" for success.
     """
 
     board: str

@@ -31,7 +31,8 @@ from whylate.watch.run_so_far import RunSoFar
 
 #: Boards that are watched at the same time.
 MOST_BOARDS = 64
-_COMMAND = 200
+#: As much as is read of a command line. What shows it cuts it further.
+_COMMAND = 4096
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,11 @@ import msgspec
 
 from whylate.files import bytes_text
 from whylate.quantities import format_count, format_ns, format_percent
+from whylate.text import plain
 from whylate.watch.model import BoardView, LastRun, Line, PowerState, RunView, UseView
+
+#: Characters of a command that a card shows.
+_COMMAND = 200
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -99,7 +103,8 @@ def moment(text: str) -> str:
 
 def _use_text(use: UseView) -> str:
     since = f", since {moment(use.since)}" if use.since else ""
-    return f"{use.holder}{since}{': ' if use.command else ''}{use.command}"
+    command = f": {plain(use.command, _COMMAND)}" if use.command else ""
+    return f"{use.holder}{since}{command}"
 
 
 def _run_text(run: RunView) -> str:

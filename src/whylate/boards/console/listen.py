@@ -14,6 +14,9 @@ KEPT_BYTES = 256 << 10
 _KERNEL_LINE = re.compile(rb"(?:<\d{1,2}>)?\[ {0,10}\d{1,10}\.\d{6}\][^\n]*\n")
 _ANSI = re.compile(rb"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|[()][AB012]|[=>78])")
 
+#: An answer of our own shell there (worker.py), or the beginning of one: no word of the board's.
+_ANSWER = re.compile(rb"<([0-9a-f]{10})\|[^|<>]*(?:\|\1>)?")
+
 
 class Listener:
     """The text that came over a console since it was last cleared."""
@@ -66,6 +69,7 @@ class Listener:
     def last_words(self) -> str:
         """Return the last line as the end of an error message."""
         text = _ANSI.sub(b"", self._before + bytes(self._kept[-2000:]))
+        text = _ANSWER.sub(b"", text)
         lines = [plain for line in text.splitlines() if (plain := _plain(line).strip())]
         return f"; its last line is {lines[-1][:200]!r}" if lines else "; it is silent"
 

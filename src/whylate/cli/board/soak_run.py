@@ -226,6 +226,7 @@ class _Watcher:
             booted = f", booted in {cycle.boot_s:.1f} s" if cycle.boot_s is not None else ""
             booted += f", rebooted in {cycle.reboot_s:.1f} s" if cycle.reboot_s is not None else ""
             booted += f", ran for {cycle.run_s:.1f} s" if cycle.run_s is not None else ""
+            booted += f", begun late {cycle.late_starts} times" if cycle.late_starts else ""
             why = f": {plain(cycle.why, 200)}" if cycle.why else ""
             why += "; recovered" if cycle.flash is not None and cycle.flash.recovered else ""
             with contextlib.suppress(OSError):

@@ -50,6 +50,9 @@ def print_table(summary: SoakSummary, directory: Path, ended: str, card: str = "
     if summary.reboot is not None:
         table.add_row("rebooted in", _times(summary.reboot))
     table.add_row("measuring after", _times(summary.measuring))
+    if summary.late_starts:
+        late = f"{summary.late_starts} runs made again: a thread came 20 ms late or more"
+        table.add_row("late starts", late)
     if summary.run is not None:
         table.add_row("ran for", _times(summary.run))
     for figures in summary.figures[:MOST_FIGURES]:

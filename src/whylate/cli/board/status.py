@@ -31,6 +31,8 @@ from whylate.watch.terminal import POWER_STYLES
 REFRESH_S = 1.0
 #: The time between two questions to a coordinator.
 LIST_S = 10.0
+#: Characters of who has a board: its command may be long, and the column is narrow.
+OWNER_SHOWN = 70
 
 
 @click.command(name="status", cls=GroupedCommand)
@@ -118,7 +120,7 @@ def _table(rows: Sequence[Row]) -> Table:
         table.add_row(
             Text(row.name, "bold"),
             Text(row.power, POWER_STYLES[row.power]),
-            Text(row.owner) if row.owner else Text("nobody", "dim"),
+            Text(plain(row.owner, OWNER_SHOWN)) if row.owner else Text("nobody", "dim"),
             Text(row.image or "unknown", "" if row.image else "dim"),
             Text(moment(row.seen) if row.seen else "never", "" if row.seen else "dim"),
             Text(last_run_text(row.last), style) if row.last else Text("none", "dim"),

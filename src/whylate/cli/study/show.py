@@ -87,7 +87,10 @@ def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> i
         runs = "run" if len(failed) == 1 else "runs"
         reason = plain(failed[-1].failed or "", 300)
         journal = plain(f"{directory}/runs.jsonl", 1000)
-        console.print(f"{len(failed)} {runs} failed ({journal}), the last: {reason}")
+        kept = f"; {failed[-1].recording} has what it left" if failed[-1].recording else ""
+        console.print(
+            f"{len(failed)} {runs} failed ({journal}), the last: {reason}{plain(kept, 200)}"
+        )
     for note in notes:
         old = ", ".join(f"command:{knob.name} = {knob.value!r}" for knob in note.old)
         console.print(

@@ -8,9 +8,10 @@ not printed is not there: nothing is concluded from the others.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+
+from whylate.recording.console.kernel_stamp import KERNEL_STAMP
 
 #: Bytes of a line that are searched.
 MOST_LINE = 1024
@@ -18,8 +19,6 @@ MOST_LINE = 1024
 MOST_BOOT = 4 << 20
 #: Lines with the first words of a pattern that are looked at, for each pattern.
 MOST_LINES = 1 << 15
-#: The kernel's time at the beginning of a line.
-_STAMP = re.compile(rb"(?:<\d{1,2}>)?\[ {0,10}(\d{1,8}\.\d{6})\]")
 
 #: From here on the kernel's time is of a clock source; it counted ticks before.
 CLOCK_SOURCE = "clock-source"
@@ -95,7 +94,7 @@ def _find(name: str, log: bytes, pattern: str, booted: int | None) -> StageSeen 
             if end is not None:
                 times += not is_late
                 if first is None:
-                    stamp = _STAMP.match(log[start:stop].lstrip())
+                    stamp = KERNEL_STAMP.match(log[start:stop].lstrip())
                     first = StageSeen(name, end, float(stamp[1]) if stamp is not None else None)
             if first is not None and is_late:
                 break

@@ -33,18 +33,21 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
     """Return comparisons as Markdown; names are escaped, so that nothing in them acts."""
     parts = []
     for comparison in comparisons:
+        judged = any(row.verdict is not None for row in comparison.statistics)
         lines = [
             f"**{headline(comparison)}**: {_escaped(comparison.why)}.",
             "",
             f"A: {_escaped(arm_text(comparison.first))}  ",
             f"B: {_escaped(arm_text(comparison.second))}",
             "",
-            "| | A | B | change [95 %] | p |",
-            "|---|---:|---:|---:|---:|",
+            "| | A | B | change [95 %] | p |" + " |" * judged,
+            "|---|---:|---:|---:|---:|" + "---|" * judged,
         ]
         for row in comparison.statistics:
+            verdict = f" {row.verdict or ''} |" * judged
             if row.ratio is None:
-                lines.append(f"| {_escaped(row.name)} | | | {_escaped(row.refused or '–')} | |")
+                refused = _escaped(row.refused or "–")
+                lines.append(f"| {_escaped(row.name)} | | | {refused} | |{verdict}")
                 continue
             change = signed_text(row.ratio) if row.linear else percent_text(row.ratio)
             cells = [
@@ -54,7 +57,7 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
                 f"{change}{interval_text(row)}",
                 "" if row.p is None else p_text(row.p),
             ]
-            lines.append(f"| {' | '.join(cells)} |")
+            lines.append(f"| {' | '.join(cells)} |{verdict}")
         if not comparison.statistics:
             # A table without a row is none.
             del lines[-2:]
@@ -97,6 +100,7 @@ def junit(comparisons: Sequence[Comparison], failing: Collection[str]) -> bytes:
             f"{plain(row.name, 60)}: "
             + (plain(row.refused or "", 300) if row.ratio is None else
                f"{row.ratio:.6g}{interval_text(row)}")
+            + (f" {row.verdict}" if row.verdict is not None else "")
             for row in comparison.statistics
         ]  # fmt: skip
         beside = [plain(text, 600) for text in beside_of(comparison)]

@@ -17,8 +17,8 @@ _ABOVE = 18
 #: Changes at which there is a tick, and the room that its label takes.
 _ROUND = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 4, 9, 19, 49, 99, 999)
 _LABEL = 90
-#: Room for the ratios in figures, right of the plot.
-_VALUES = 270
+#: Room for the ratios in figures, right of the plot, and for verdicts behind them.
+_VALUES, _VERDICTS = 270, 120
 #: Of names, left of it: of a character, and beside them; and the most characters.
 _CHARACTER, _BESIDE = 9.6, 16
 _MOST_CHARACTERS = 44
@@ -26,13 +26,14 @@ _MOST_CHARACTERS = 44
 
 @dataclass(frozen=True)
 class Ratio:
-    """What is plotted. clear: its interval excludes 1."""
+    """What is plotted. clear: its interval excludes 1. verdict: of this row, where it has one."""
 
     name: str
     ratio: float
     low: float | None
     high: float | None
     clear: bool
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,14 @@ def of_comparison(comparison: Comparison, alpha: float = 0.05) -> Forest | None:
     return forest(
         "Ratios with 95 % intervals",
         [
-            Ratio(row.name, row.ratio, row.low, row.high, row.p is not None and row.p <= alpha)
+            Ratio(
+                row.name,
+                row.ratio,
+                row.low,
+                row.high,
+                row.p is not None and row.p <= alpha,
+                row.verdict or "",
+            )
             for row in comparison.statistics
             if row.ratio is not None and not row.linear
         ],
@@ -84,7 +92,8 @@ def forest(caption: str, rows: Sequence[Ratio]) -> Forest | None:
     span = max(1.02, *(max(value, 1 / value) for value in ends)) ** 1.05
     longest = max(len(plain(row.name, _MOST_CHARACTERS)) for row in rows)
     left = max(LEFT, longest * _CHARACTER + _BESIDE)
-    x = across(1 / span, span, log=True, left=left, right=_VALUES)
+    right = _VALUES + _VERDICTS * any(row.verdict for row in rows)
+    x = across(1 / span, span, log=True, left=left, right=right)
     round_ones = [value for part in _ROUND for value in (1 / (1 + part), 1 + part)]
     inside = sorted(value for value in round_ones if 1 / span < value < span)
     # 1 has its tick; of the others the outermost come first.
@@ -103,6 +112,7 @@ def _whisker(row: Ratio, number: int, x: Scale) -> Whisker:
     text = percent_text(row.ratio)
     if row.low is not None and row.high is not None:
         text += f" [{percent_text(row.low)}, {percent_text(row.high)}]"
+    text += f" {row.verdict}" if row.verdict else ""
     return Whisker(
         plain(row.name, _MOST_CHARACTERS),
         plain(row.name, 200),
