@@ -52,7 +52,8 @@ build/pairs/one-line/ours.tar: lab/pairs/one-line/recipe.toml | setup-dev probes
 test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
 	@# Also where PYTHONDONTWRITEBYTECODE is set: tests start whylate a thousand times.
 	@$(PYTHON_IN_VENV) -m compileall -q src
-	@$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS)
+	@# More than the CPUs of a small machine: tests wait for a third of their time.
+	@$(PYTHON_IN_VENV) -m pytest -n 3 --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 lint: setup-dev probes ## what must be clean before a commit
 	$(PYTHON_IN_VENV) tools/wiregen.py --check

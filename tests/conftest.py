@@ -38,10 +38,32 @@ def may_be_realtime() -> bool:
 
 
 TESTS = Path(__file__).parent
-#: Folders whose tests use nothing of this machine but its CPU and temporary files.
+#: Folders whose tests compute.
 COMPUTING = frozenset(
     {"causes", "compare", "house", "recording", "report", "stats", "summary", "wire"}
 )
+#: Of a failure that a rerun has mended.
+SHOWN_CHARACTERS = 3000
+THIS_MACHINE, BENCH = "this machine", "the bench"
+
+
+def computes(item: pytest.Item) -> bool:
+    """Whether a test uses nothing of this machine but its CPU and temporary files."""
+    return item.path.relative_to(TESTS).parts[0] in COMPUTING
+
+
+def group_of(item: pytest.Item) -> str:
+    """Return the group whose tests never run beside each other.
+
+    Beside each other run those that boot boards of their own, and those that compute. The others
+    share this machine: its settings and processes, or the cards and ports of the bench, whose tests
+    change none of its settings and wait most of their time.
+    """
+    if item.get_closest_marker("qemu") is not None or computes(item):
+        return item.nodeid.partition("::")[0]
+    if TESTS / "bench" in item.path.parents or item.get_closest_marker("bench") is not None:
+        return BENCH
+    return THIS_MACHINE
 
 
 # Before xdist reads the groups.
@@ -49,17 +71,13 @@ COMPUTING = frozenset(
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     rank = {}
     for item in items:
-        # Beside each other run those that boot boards of their own, and those that compute; the
-        # others share this machine's settings, ports and processes.
-        computes = item.path.relative_to(TESTS).parts[0] in COMPUTING
-        alone = item.get_closest_marker("qemu") is None and not computes
-        rank[item] = (not alone, computes)
-        group = "this machine" if alone else item.nodeid.partition("::")[0]
+        group = group_of(item)
+        rank[item] = (group != THIS_MACHINE, group != BENCH, computes(item))
         item.add_marker(pytest.mark.xdist_group(group))
-        if not computes:
+        if not computes(item):
             # Another program may have had the CPUs. What fails twice fails; each rerun is listed.
             item.add_marker(pytest.mark.flaky(reruns=1))
-    # The longest group first, then those of minutes, and last many short ones: both workers end
+    # The longest groups first, then those of minutes, and last many short ones: all workers end
     # together. xdist by itself would begin the groups of a single test, which are boots, last.
     items.sort(key=rank.__getitem__)
     if may_be_realtime():
@@ -68,6 +86,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("realtime"):
             item.add_marker(skip)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show why each test that ran again had failed."""
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.section(f"failed at first: {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext[-SHOWN_CHARACTERS:])
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from network_hosts import Host
+from plain_shells import PLAIN_SHELLS
 
 SSHD = "/usr/sbin/sshd"
 DROPBEAR = "/usr/sbin/dropbear"
@@ -205,7 +206,7 @@ def openssh(
     (directory / "sshd_config").write_text("\n".join([*own, *lines]) + "\n")
     script = (
         "mount -t proc proc /proc && mount -t tmpfs -o mode=755 run /run && mkdir /run/sshd && "
-        f"exec {SSHD} -D -e -f {directory}/sshd_config"
+        f"{PLAIN_SHELLS} && exec {SSHD} -D -e -f {directory}/sshd_config"
     )
     log = directory / "log"
     server = start(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bench_line import SerialLine
 
+from plain_shells import PLAIN_SHELLS
 from whylate.boards.board import BoardError, notify_nobody
 from whylate.boards.qemu.arguments import Start, arguments
 from whylate.lab.description import VirtualBoard
@@ -54,7 +55,7 @@ class ProcessBoard:
         command = [
             *("unshare", "--pid", "--mount", "--fork", "--kill-child=KILL", "--mount-proc"),
             # A place of its own for what is put on it.
-            *("sh", "-c", 'mount -t tmpfs bench /run && mkdir /run/sshd && exec "$@"', "board"),
+            *("sh", "-c", _PLACE, "board"),
             *self._command,
         ]
         if self._line is None:
@@ -79,6 +80,7 @@ class ProcessBoard:
             self._line.detach()
 
 
+_PLACE = f'mount -t tmpfs bench /run && mkdir /run/sshd && {PLAIN_SHELLS} && exec "$@"'
 _ENVIRONMENT = {
     "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
     "PS1": "# ",

@@ -18,6 +18,8 @@ from bench_line import SerialLine
 
 from network_hosts import Host, network, why_no_network
 from ssh_servers import Server, User, openssh
+from whylate.recording.manifest import Manifest
+from whylate.recording.reader import open_recording
 
 pytestmark = [
     pytest.mark.skipif(bool(why_no_network()), reason=why_no_network()),
@@ -54,6 +56,14 @@ class Lab:
         assert status == 0, text
         return text.splitlines()[-1]
 
+    def measured(self, *board: str, **variables: str) -> Manifest:
+        """Return the manifest of a run on a board that is named by these words."""
+        directory = self.directory / f"run-{len(list(self.directory.glob('run-*')))}"
+        words = ("measure", *board, "--for", "1s", "-o", str(directory))
+        status, text = self.desk.run(*words, **variables)
+        assert status in (0, 3), text
+        return open_recording(directory).manifest
+
     def configure(self, *lines: str) -> None:
         """Write the user's ~/.ssh/config: it has these lines, and where the bench is."""
         self.desk.user.configure(*lines, "Host bench", f"HostName {self.address}", "User root")
@@ -87,6 +97,20 @@ def test_a_board_behind_a_jump_host_is_used_by(lab: Lab, way: str) -> None:
     lab.configure(f"Host {lab.board}", "ProxyJump bench")
     words = (f"ssh://root@{lab.board}",) if way == "its address" else ("board7", *lab.target())
     assert lab.far_away(*words) == "far"
+
+
+def check_whole(manifest: Manifest) -> None:
+    """Check that every activation of a run is accounted for."""
+    assert manifest.state == "complete", manifest.problems
+    assert manifest.cpus
+    assert all(cpu.seen > 900 for cpu in manifest.cpus)
+    assert not any(cpu.dropped for cpu in manifest.cpus)
+    assert manifest.probe.frames_lost == 0
+
+
+def test_a_whole_run_over_a_jump_host(lab: Lab) -> None:
+    lab.configure(f"Host {lab.board}", "ProxyJump bench")
+    check_whole(lab.measured(f"ssh://root@{lab.board}"))
 
 
 def test_a_relay_that_sticks_shows_behind_a_jump_host_too(lab: Lab) -> None:
@@ -129,6 +153,12 @@ def test_places_of_an_isolated_exporter_are_reached_over_it(
     lab: Lab, exported: Coordinator, place: str
 ) -> None:
     assert lab.far_away(place, LG_COORDINATOR=exported.address) == "far"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="its boards need PID namespaces: root")
+@pytest.mark.parametrize("place", ["board1", "board2"])
+def test_a_whole_run_over_labgrids_proxy(lab: Lab, exported: Coordinator, place: str) -> None:
+    check_whole(lab.measured(place, LG_COORDINATOR=exported.address))
 
 
 def test_an_exporter_that_lets_nobody_in_is_one_line(lab: Lab, exported: Coordinator) -> None:

@@ -47,7 +47,8 @@ class Lab:
 
     def study(self, boards: tuple[str, ...] = BOARDS) -> subprocess.Popen[str]:
         """Start the study, or resume it."""
-        words = ["--variant", "base", "--variant", "other:priority=20", "--runs", "6"]
+        # More than are made while a lost board is waited for.
+        words = ["--variant", "base", "--variant", "other:priority=20", "--runs", "60"]
         words += [word for board in boards for word in ("--board", board)]
         words += ["--for", "100ms", "--interval", "1ms", "--warm-up", "10ms", "--no-recorder"]
         study = Desk(self.desk, self.user, self.directory / "run").start(
