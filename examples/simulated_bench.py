@@ -21,6 +21,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/bench"))
 
 from bench_boards import (
@@ -60,6 +61,21 @@ class SimulatedBench:
     plugs: Sequence[QemuOnTheBench | ProcessBoard]
 
 
+#: The resources and drivers of each board, beside those of its outlet: the first one has outlet 1.
+_Targets = dict[str, tuple[list[str], list[str]]]
+
+
+def _environment(directory: Path, power: Strip, targets: _Targets, before: str = "") -> Path:
+    """Write what labgrid reads; before: what stands before the targets."""
+    path = directory / "bench.yaml"
+    made = {
+        name: target(resources=[power_port(power, index), *resources], drivers=[POWER, *drivers])
+        for index, (name, (resources, drivers)) in enumerate(targets.items(), 1)
+    }
+    path.write_text(before + targets_text(made))
+    return path
+
+
 @contextmanager
 def simulated_bench(
     directory: Path, machine: str, names: Sequence[str], *, ssh: bool = True
@@ -73,7 +89,7 @@ def simulated_bench(
     if ssh:
         public = new_key(key)
     plugs: list[QemuOnTheBench] = []
-    targets: dict[str, tuple[list[str], list[str]]] = {}
+    targets: _Targets = {}
     with ExitStack() as stack:
         for name in names:
             place = directory / name
@@ -83,22 +99,13 @@ def simulated_bench(
             port = free_port() if ssh else 0
             command = qemu_command(board, place, (port, public) if ssh else None)
             plugs.append(QemuOnTheBench(command, place / "console", line))
-            resources, drivers = [serial_port(line.path)], [POWER, SERIAL]
+            resources, drivers = [serial_port(line.path)], [SERIAL]
             if ssh:
                 resources.append(ssh_service(port))
                 drivers.append(ssh_driver(key))
             targets[name] = resources, drivers
         power = stack.enter_context(strip(*plugs))
-        environment = directory / "bench.yaml"
-        environment.write_text(
-            targets_text(
-                {
-                    name: target(resources=[power_port(power, index), *resources], drivers=drivers)
-                    for index, (name, (resources, drivers)) in enumerate(targets.items(), 1)
-                }
-            )
-        )
-        yield SimulatedBench(environment, power, plugs)
+        yield SimulatedBench(_environment(directory, power, targets), power, plugs)
 
 
 def new_key(path: Path) -> str:
@@ -120,34 +127,24 @@ def bench_with_cards(directory: Path, names: Sequence[str]) -> Iterator[Simulate
     """Yield a bench with boards that boot from cards, which have the good image; needs root."""
     good = card_image(directory / "good.img", "7.0-good", _IMAGE)
     card_image(directory / "broken.img", None, _IMAGE)
+    plugs: list[CardBoard] = []
+    targets: _Targets = {}
+    # Of all muxes: one tool serves them.
+    before = ""
     with ExitStack() as stack:
-        lines, plugs, muxes = [], [], []
         for name in names:
             place = directory / name
             place.mkdir(exist_ok=True)
-            lines.append(SerialLine())
-            stack.callback(lines[-1].close)
-            muxes.append(
-                stack.enter_context(card(place, _CARD, device=stack.enter_context(loop_device())))
-            )
-            with muxes[-1].backing.open("r+b") as medium:
+            line = SerialLine()
+            stack.callback(line.close)
+            mux = stack.enter_context(card(place, _CARD, device=stack.enter_context(loop_device())))
+            with mux.backing.open("r+b") as medium:
                 medium.write(good.read_bytes())
-            plugs.append(CardBoard(muxes[-1].backing, lines[-1]))
+            plugs.append(CardBoard(mux.backing, line))
+            targets[name] = [serial_port(line.path), mux.resource()], [SERIAL, *MUX]
+            before = f"imports: [{_RESOURCES}]\ntools: {{usbsdmux: {mux.tool}}}\n"
         power = stack.enter_context(strip(*plugs))
-        targets = {
-            name: target(
-                resources=[power_port(power, index), serial_port(line.path), mux.resource()],
-                drivers=[POWER, SERIAL, *MUX],
-            )
-            for index, (name, line, mux) in enumerate(zip(names, lines, muxes, strict=True), 1)
-        }
-        environment = directory / "bench.yaml"
-        # One tool serves all muxes.
-        environment.write_text(
-            f"imports: [{_RESOURCES}]\ntools: {{usbsdmux: {muxes[0].tool}}}\n"
-            + targets_text(targets)
-        )
-        yield SimulatedBench(environment, power, plugs)
+        yield SimulatedBench(_environment(directory, power, targets, before), power, plugs)
 
 
 def main() -> int:
