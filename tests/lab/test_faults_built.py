@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import os
 import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -93,6 +99,50 @@ def test_a_program_refuses_what_it_does_not_understand(program: Path, words: lis
     assert done.stderr.startswith(b"whylate fault: ")
 
 
+#: Two programs that take turns on a CPU, a hundred thousand times a second.
+TURNS = """
+import os, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+(to_read, to_write), (from_read, from_write) = os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.close(to_write)
+    os.close(from_read)
+    while os.read(to_read, 1):
+        os.write(from_write, b"x")
+    os._exit(0)
+os.close(to_read)
+os.close(from_write)
+print("begun", flush=True)
+while True:
+    os.write(to_write, b"x")
+    os.read(from_read, 1)
+"""
+
+
+@contextmanager
+def turns_on(cpu: int) -> Iterator[None]:
+    words = [sys.executable, "-c", TURNS, str(cpu)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begun\n"
+            yield
+        finally:
+            # The other one ends with its pipe.
+            process.kill()
+
+
+def check_log(log: Path, most: int) -> None:
+    events, _, dropped = parse_log(log.read_bytes())
+    assert dropped == 0
+    # What is not known is left out; none is made up.
+    assert 1 <= len(events) <= most
+    # What interrupts an act splits it: its parts are shorter, and none overlaps the next.
+    assert max(event.length_ns for event in events) >= 200_000
+    for event, following in pairwise(events):
+        assert event.start_ns + event.length_ns <= following.start_ns
+
+
 @pytest.mark.realtime
 def test_a_program_logs_what_it_did_and_ends_after_its_seconds(
     program: Path, tmp_path: Path
@@ -100,14 +150,24 @@ def test_a_program_logs_what_it_did_and_ends_after_its_seconds(
     log = tmp_path / "log"
     words = ["period_us=50000", "size_us=200", "jitter_us=0", "seconds=1", "priority=1"]
     subprocess.run([program, f"log={log}", *words], timeout=30, check=True)
-    events, _, dropped = parse_log(log.read_bytes())
-    assert dropped == 0
-    # A busy host leaves some out; none is made up.
-    assert 1 <= len(events) <= 20
-    # What interrupts an act splits it: its parts are shorter, and none overlaps the next.
-    assert max(event.length_ns for event in events) >= 200_000
-    for event, following in pairwise(events):
-        assert event.start_ns + event.length_ns <= following.start_ns
+    check_log(log, 20)
+
+
+@pytest.mark.realtime
+def test_a_beginning_that_the_kernel_had_no_room_for_is_not_an_earlier_one(
+    program: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    cpu = min(os.sched_getaffinity(0))
+    words = ["period_us=1000000", "size_us=200", "jitter_us=0", "seconds=4", "priority=1"]
+    with subprocess.Popen([program, f"log={log}", f"cpu={cpu}", *words]) as process:
+        # It acts at whole seconds of this clock: once, before the switches fill its ring.
+        now = time.monotonic()
+        time.sleep(math.ceil(now + 0.2) + 0.3 - now)
+        with turns_on(cpu):
+            process.wait(30)
+    assert process.returncode == 0
+    check_log(log, 4)
 
 
 @pytest.mark.usefixtures("pc")

@@ -87,37 +87,42 @@ static inline void fault_switches_part(struct fault *fault, uint64_t *least_ns, 
 /* fault_switches_is_act - whether a stretch between two switches is an act, or a part of one that
  * others interrupted; what is shorter otherwise is the wait for the next
  */
-static inline bool fault_switches_is_act(const struct fault_switches *switches, uint64_t least_ns,
-					 uint64_t out_ns)
+static inline bool fault_switches_is_act(const struct fault_switches *switches, uint64_t in_ns,
+					 uint64_t least_ns, uint64_t out_ns)
 {
-	return switches->in_ns &&
-	       (out_ns - switches->in_ns >= least_ns ||
-		(switches->in_ns < switches->last_ns && out_ns > switches->first_ns));
+	return in_ns && (out_ns - in_ns >= least_ns ||
+			 (in_ns < switches->last_ns && out_ns > switches->first_ns));
 }
 
 /* fault_switches_act - a stretch between two switches, and the act's ways in it */
 static inline void fault_switches_act(struct fault_switches *switches, struct fault *fault,
-				      uint64_t out_ns, uint64_t cpu)
+				      uint64_t in_ns, uint64_t out_ns, uint64_t cpu)
 {
-	fault_log(fault, switches->in_ns, out_ns, cpu);
-	if (switches->first_ns < switches->in_ns || switches->last_ns > out_ns)
+	fault_log(fault, in_ns, out_ns, cpu);
+	if (switches->first_ns < in_ns || switches->last_ns > out_ns)
 		return;
-	fault_switches_part(fault, &switches->least_in_ns, switches->in_ns, switches->first_ns,
-			    cpu);
+	fault_switches_part(fault, &switches->least_in_ns, in_ns, switches->first_ns, cpu);
 	fault_switches_part(fault, &switches->least_out_ns, switches->last_ns, out_ns, cpu);
 }
 
-/* fault_switches_ends_act - note when the thread begins; true: the record is an act's end */
-static inline bool fault_switches_ends_act(struct fault_switches *switches,
-					   const struct fault_switch *record, uint64_t least_ns)
+/* fault_switches_began - note when the thread begins; returns when the act began of which the
+ * record is the end, 0 if it is none
+ */
+static inline uint64_t fault_switches_began(struct fault_switches *switches,
+					    const struct fault_switch *record, uint64_t least_ns)
 {
+	uint64_t in_ns = switches->in_ns;
+
 	if (record->header.type != PERF_RECORD_SWITCH_CPU_WIDE ||
 	    !(record->header.misc & PERF_RECORD_MISC_SWITCH_OUT))
-		return false;
+		return 0;
 	if (record->other == switches->thread)
 		switches->in_ns = record->time_ns;
-	return record->thread == switches->thread &&
-	       fault_switches_is_act(switches, least_ns, record->time_ns);
+	if (record->thread != switches->thread)
+		return 0;
+	/* Where the ring was full the next beginning is missing, and this one is not it. */
+	switches->in_ns = 0;
+	return fault_switches_is_act(switches, in_ns, least_ns, record->time_ns) ? in_ns : 0;
 }
 
 /* fault_switches_done - with a part of the work that began at since_ns; returns when the next does
@@ -146,7 +151,7 @@ static inline void fault_switches_log(struct fault_switches *switches, struct fa
 
 	while (at < head) {
 		struct fault_switch record;
-		bool ends;
+		uint64_t in_ns;
 
 		/* Records are multiples of 8 bytes: what goes on at the ring's begin does so at
 		 * one. */
@@ -154,16 +159,16 @@ static inline void fault_switches_log(struct fault_switches *switches, struct fa
 			memcpy((char *)&record + i, data + ((at + i) & mask), 8);
 		at += record.header.size;
 		records++;
-		ends = fault_switches_ends_act(switches, &record, least_ns);
-		if (ends || records == FAULT_SWITCH_RECORDS) {
+		in_ns = fault_switches_began(switches, &record, least_ns);
+		if (in_ns || records == FAULT_SWITCH_RECORDS) {
 			now_ns = fault_switches_done(fault, &switches->least_records_ns[records],
 						     now_ns, cpu);
 			records = 0;
 		}
-		if (ends) {
+		if (in_ns) {
 			uint64_t noted = fault->count;
 
-			fault_switches_act(switches, fault, record.time_ns, cpu);
+			fault_switches_act(switches, fault, in_ns, record.time_ns, cpu);
 			now_ns = fault_switches_done(
 			    fault, &switches->least_logged_ns[fault->count - noted], now_ns, cpu);
 		}
