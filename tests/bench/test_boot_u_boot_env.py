@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ class Console:
     """U-Boot's console."""
 
     def __init__(self, path: Path) -> None:
+        self._read = b""
         self._socket = socket.socket(socket.AF_UNIX)
         deadline = time.monotonic() + 20
         while True:
@@ -38,13 +39,14 @@ class Console:
         self._socket.settimeout(120)
 
     def until(self, text: bytes) -> bytes:
-        """Return what is printed, up to this text."""
-        data = b""
-        while text not in data:
+        """Return what is printed, up to the end of this text."""
+        while text not in self._read:
             piece = self._socket.recv(4096)
-            assert piece, data
-            data += piece
-        return data
+            assert piece, self._read
+            self._read += piece
+        end = self._read.index(text) + len(text)
+        printed, self._read = self._read[:end], self._read[end:]
+        return printed
 
     def type(self, text: str) -> None:
         self._socket.sendall(text.encode())
@@ -59,9 +61,8 @@ def powered(directory: Path, command: Sequence[str]) -> Iterator[Console]:
     (directory / "console").unlink(missing_ok=True)
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     try:
-        console = Console(directory / "console")
-        yield console
-        console.close()
+        with closing(Console(directory / "console")) as console:
+            yield console
     finally:
         process.kill()
         process.wait()
