@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -31,6 +32,12 @@ def descendants_of(pid: int) -> list[int]:
     """Return a process's children, theirs, and so on."""
     children = children_of(pid)
     return children + [below for child in children for below in descendants_of(child)]
+
+
+def probes_below() -> list[int]:
+    """Return this process's probes, and what they started: other tests have probes as well."""
+    names = {pid: Path(f"/proc/{pid}/cmdline") for pid in descendants_of(os.getpid())}
+    return [pid for pid, path in names.items() if path.exists() and b"probe" in path.read_bytes()]
 
 
 def programs_of(pid: int) -> dict[int, int]:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -331,6 +332,55 @@ def test_a_place_whose_acquiring_is_not_answered_is_given_back(
     monkeypatch.setattr(coordinator_module, "_join", joined)
     with pytest.raises(BoardError, match="did not answer within 2 s"):
         board7().hold(notify_nobody)
+    assert lab.owner("board7") == "None"
+
+
+@contextmanager
+def hung_exporter(lab: Lab) -> Iterator[None]:
+    """The coordinator waits for an exporter that hangs: for ten seconds it serves nobody."""
+    from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
+
+    async def acquire(client: Any) -> None:
+        await client.stub.AcquirePlace(messages.AcquirePlaceRequest(placename="board8"))
+
+    exporter = lab.coordinator.export("hung", "board8", [ssh_service(free_port())])
+    lab.coordinator.create("board8", "hung/board8/*")
+    # The coordinator knows a process by its connection.
+    session = coordinator_module._join(lab.coordinator.address)
+    try:
+        exporter.send_signal(signal.SIGSTOP)
+        waiting = asyncio.run_coroutine_threadsafe(acquire(session.client), session.loop)
+        time.sleep(0.5)
+        yield
+        with pytest.raises(Exception, match="Failed to acquire resources"):
+            waiting.result(30)
+    finally:
+        coordinator_module._leave(session)
+        exporter.kill()
+        lab.coordinator.client("-p", "board8", "delete")
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["ours", "another run's"])
+def test_a_place_that_was_not_released_is_ours_the_next_time(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, *, other: bool
+) -> None:
+    board = board7()
+    board.hold(notify_nobody)
+    with hung_exporter(lab), monkeypatch.context() as patch:
+        patch.setattr(coordinator_module, "ANSWER_S", 2.0)
+        with pytest.raises(BoardError, match="did not answer within 2 s"):
+            board.close()
+    assert lab.owner("board7") != "None"
+    if other:
+        lab.coordinator.client("-p", "board7", "release")
+        lab.coordinator.client("-p", "board7", "acquire")
+        with pytest.raises(BoardBusyError, match="board7 is taken"):
+            board.hold(notify_nobody)
+        return
+    shown: list[str] = []
+    board.hold(shown.append)
+    assert "releasing board7: the coordinator did not answer to that before" in shown
+    board.close()
     assert lab.owner("board7") == "None"
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from processes import probes_below
 from user_sections import NEEDS, Timed, command, compiled, output, time_section
 from whylate.probe.client import ProbeRefusedError
 from whylate.recording.sections import ArmReport, Treatment, decode_arm
@@ -184,12 +185,11 @@ def test_executions_after_walks_are_of_their_arms(
 
 
 def probe_threads() -> set[int]:
-    """Return all threads of the probes that run now."""
+    """Return all threads of our probe."""
     threads: set[int] = set()
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in probes_below():
         with contextlib.suppress(OSError):
-            if process.joinpath("exe").readlink().name.startswith("whylate-probe"):
-                threads |= {int(task.name) for task in process.joinpath("task").iterdir()}
+            threads |= {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()}
     return threads
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from processes import probes_below
 from user_sections import COUNTING, NEEDS, code_of, command, compiled, time_section
 from whylate.probe.client import ProbeError
 
@@ -48,19 +49,3 @@ def test_nothing_is_left_of_a_probe_that_is_killed(tmp_path: Path) -> None:
 def uprobe_events() -> str | None:
     file = Path("/sys/kernel/tracing/uprobe_events")
     return file.read_text() if file.exists() else None
-
-
-def probes_below() -> list[int]:
-    """Return this process's probes, and what they started."""
-    parents: dict[int, int] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            text = (folder / "stat").read_text()
-        except OSError:
-            continue
-        parents[int(folder.name)] = int(text.rpartition(")")[2].split()[1])
-    below = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in below} - below:
-        below |= more
-    names = {pid: Path(f"/proc/{pid}/cmdline") for pid in below - {os.getpid()}}
-    return [pid for pid, path in names.items() if path.exists() and b"probe" in path.read_bytes()]

@@ -21,6 +21,11 @@ ANSWER_S = 15.0
 
 T = TypeVar("T")
 
+#: Places that a coordinator did not release when we asked, as while it waits for an exporter that
+#: hangs; by its address and their name, and when they had changed last. One that has not changed
+#: since is still ours, and nobody else's of that name.
+_UNRELEASED: dict[tuple[str, str], float] = {}
+
 
 def coordinator_address() -> str:
     """Return the address in LG_COORDINATOR, else labgrid's default."""
@@ -165,6 +170,7 @@ class Lease:
                 f"the coordinator {session.address} has no place {self._place[:80]!r}: it has "
                 f"{names[:400] or 'none'}"
             )
+        self._release_again(session, place, notify)
         if place.acquired:
             raise BoardBusyError(self._taken(place.acquired))
         missing = place.unmatched(resource_paths(session.client))
@@ -228,10 +234,22 @@ class Lease:
             return
         try:
             if (self._ours or self._unclear) and not session.gone:
+                place = session.client.places.get(self._place)
+                if self._ours and place is not None:
+                    _UNRELEASED[self._address, self._place] = place.changed
                 session.ask(self._release)
+                _UNRELEASED.pop((self._address, self._place), None)
         finally:
             self._ours = self._unclear = False
             _leave(session)
+
+    def _release_again(self, session: Session, place: Any, notify: Notify) -> None:
+        """Release the place where an earlier lease of ours asked for that without an answer."""
+        key = (self._address, self._place)
+        if place.acquired == session.user and place.changed == _UNRELEASED.get(key):
+            notify(f"releasing {self._place}: the coordinator did not answer to that before")
+            session.ask(self._release)
+        _UNRELEASED.pop(key, None)
 
     async def _acquire(self, client: Any) -> None:
         from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
