@@ -96,10 +96,14 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Function:
-    """A function that programs call: its instructions, places and type are as in Program."""
+    """A function that programs call: its instructions, places and type are as in Program.
+
+    calls: the offsets of its own calls, and those of what they call.
+    """
 
     instructions: bytes
     places: list[tuple[int, str]]
+    calls: dict[int, int]
     type: int
 
 
@@ -200,7 +204,7 @@ def recording_path(symbol: Symbol, user: str) -> str:
 
 
 def functions_of(sections: list[Section], types: bytes) -> dict[int, Function]:
-    """Return the functions that programs call by their offset; they call no others."""
+    """Return the functions that programs call, and those that these call, by their offset."""
     index = next((i for i, s in enumerate(sections) if s.name == ".text"), -1)
     symbols = symbols_of(sections)
     functions = {}
@@ -209,22 +213,28 @@ def functions_of(sections: list[Section], types: bytes) -> dict[int, Function]:
         if symbol.section != index or not symbol.is_function:
             continue
         end = symbol.offset + symbol.size
-        places = [
-            ((offset - symbol.offset) // 8, recording_path(symbols[number], symbol.name))
-            for offset, _, number in relocations_of(sections, index)
-            if symbol.offset <= offset < end
-        ]
+        places = []
+        calls = {}
+        for offset, kind, number in relocations_of(sections, index):
+            if not symbol.offset <= offset < end:
+                continue
+            if kind == R_BPF_64_32:
+                calls[offset - symbol.offset] = symbols[number].offset
+            else:
+                at = (offset - symbol.offset) // 8
+                places.append((at, recording_path(symbols[number], symbol.name)))
         code = sections[index].data[symbol.offset : end]
-        if any(code[at] == CALL and code[at + 1] >> 4 == 1 for at in range(0, len(code), 8)):
-            sys.exit(f"bpfgen: {symbol.name} calls another function: only programs can")
-        functions[symbol.offset] = Function(code, places, type_at[symbol.offset])
+        for at in range(0, len(code), 8):
+            if code[at] == CALL and code[at + 1] >> 4 == 1 and at not in calls:
+                sys.exit(f"bpfgen: {symbol.name} has a call without a relocation")
+        functions[symbol.offset] = Function(code, places, calls, type_at[symbol.offset])
     return functions
 
 
 def link(
     program: bytes, calls: dict[int, int], functions: dict[int, Function]
 ) -> tuple[bytes, list[tuple[int, str]], list[tuple[int, int]]]:
-    """Put the functions that a program calls behind it.
+    """Put the functions that a program calls behind it, and those that they call.
 
     calls: the offsets of its calls, and those of what they call. Returns instructions, places and
     functions, as in Program.
@@ -232,11 +242,15 @@ def link(
     code = bytearray(program)
     places: list[tuple[int, str]] = []
     begins: dict[int, int] = {}
-    for at, target in calls.items():
+    left = list(calls.items())
+    while left:
+        at, target = left.pop(0)
         if target not in begins:
             begins[target] = len(code) // 8
-            places += [(begins[target] + i, place) for i, place in functions[target].places]
-            code += functions[target].instructions
+            function = functions[target]
+            places += [(begins[target] + i, place) for i, place in function.places]
+            left += [(len(code) + inside, called) for inside, called in function.calls.items()]
+            code += function.instructions
         struct.pack_into("<i", code, at + 4, begins[target] - at // 8 - 1)
     return bytes(code), places, [(at, functions[target].type) for target, at in begins.items()]
 

@@ -12,10 +12,6 @@
 #include "bpf/program.h"
 #include "section/bpf/programs.h"
 
-/* linux/bpf.h has them since 5.5. */
-#define ATTACH_ENTRY 24 /* BPF_TRACE_FENTRY */
-#define ATTACH_EXIT  25 /* BPF_TRACE_FEXIT */
-
 enum { AT_ENTRY, AT_RETURN };
 
 /* A kind of hook. */
@@ -30,7 +26,8 @@ struct fault_method {
 static int load_typed(size_t program, bool at_return, const struct bpf_fds *fds)
 {
 	struct kernel_name name = {"", FAULT_FUNCTION, BTF_KIND_FUNC, 0, 0, NULL};
-	struct bpf_load_as as = {BPF_PROG_TYPE_TRACING, at_return ? ATTACH_EXIT : ATTACH_ENTRY, 0};
+	struct bpf_load_as as = {BPF_PROG_TYPE_TRACING,
+				 at_return ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY, 0};
 
 	if (kernel_btf_find(&name, 1) || !name.id)
 		return -1;

@@ -72,8 +72,6 @@ static void section_empty_end(void)
 #endif
 #define CALLS 2000u
 #define ROWS  4096u
-/* linux/bpf.h: BPF_TRACE_FENTRY */
-#define ATTACH_ENTRY 24
 
 /* What calls the empty section. */
 struct caller {
@@ -87,7 +85,7 @@ struct caller {
 static int open_caller(const struct section *section, struct caller *caller, char *text)
 {
 	struct kernel_name name = {"", EMPTY, BTF_KIND_FUNC, 0, 0, NULL};
-	struct bpf_load_as as = {BPF_PROG_TYPE_TRACING, ATTACH_ENTRY, 0};
+	struct bpf_load_as as = {BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, 0};
 	static const struct bpf_insn nothing[] = {
 	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0},
 	    {.code = BPF_JMP | BPF_EXIT},

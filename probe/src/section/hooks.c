@@ -20,10 +20,6 @@
 /* The kernel's own names have 511 bytes at the most. */
 #define LONGEST_FUNCTION 512
 
-/* linux/bpf.h has them since 5.5. */
-#define ATTACH_ENTRY 24 /* BPF_TRACE_FENTRY */
-#define ATTACH_EXIT  25 /* BPF_TRACE_FEXIT */
-
 static int load_program(const struct section *section, size_t number, const struct bpf_load_as *as,
 			char *text)
 {
@@ -78,8 +74,8 @@ static int fentry_load(struct section *section, char *text)
 	if (!name.id)
 		return fail(text, ENOENT, "BTF has no function of that name");
 	return load_both(section, numbers,
-			 (struct bpf_load_as[]){{BPF_PROG_TYPE_TRACING, ATTACH_ENTRY, name.id},
-						{BPF_PROG_TYPE_TRACING, ATTACH_EXIT, name.id}},
+			 (struct bpf_load_as[]){{BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, name.id},
+						{BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT, name.id}},
 			 text);
 }
 

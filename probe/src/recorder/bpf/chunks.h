@@ -13,7 +13,8 @@
  */
 FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 {
-	__u64 index;
+	/* Known to the verifier, which goes through every turn: an index needs no other bound. */
+	__u64 index, mask = CHUNK_MASK;
 
 	if (!cpu)
 		return 0;
@@ -22,11 +23,11 @@ FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 		return 1;
 #pragma clang loop unroll(disable)
 	/* No more than half of them are held. */
-	for (__u32 i = 0; i <= CHUNKS_MOST / 2; i++) {
+	for (__u64 turns = 1 + mask / 2; turns; turns--) {
 		struct recorder_chunk *chunk;
 
-		index = (index + 1) & CHUNK_MASK;
-		chunk = &cpu->shared.chunk[index % CHUNKS_MOST];
+		index = (index + 1) & mask;
+		chunk = &cpu->shared.chunk[index];
 		if (chunk->held != *(volatile __u32 *)&chunk->released)
 			continue;
 		if (cpu->shared.frozen && chunk->number)

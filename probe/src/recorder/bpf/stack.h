@@ -14,10 +14,12 @@
  * Without branches, and always over all frames: the verifier follows both sides of every branch,
  * which is too much in a loop. A frame of an earlier stack may match as well.
  */
-ALWAYS_INLINE __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 address)
+FUNCTION __u64 find_frame(const struct recorder_bpf_cpu *cpu, __u64 address)
 {
 	__u64 place = STACK_ROOM;
 
+	if (!cpu)
+		return place;
 #pragma clang loop unroll(disable)
 	for (__u32 i = STACK_ROOM; i > 0; i--) {
 		__u64 offset = cpu->frames[i - 1] - address;
@@ -95,25 +97,39 @@ ALWAYS_INLINE __u64 system_call_of(struct task_struct *task)
 	return number <= 0xffff ? 1 + number : 0;
 }
 
-/* put_stack - record a stack. d: what it added to the thread's latency, ns. Returns its number */
-ALWAYS_INLINE __u64 put_stack(struct recorder_bpf_cpu *cpu, struct stack stack,
-			      struct recorder_event event)
+/* put_frames - record a stack's event and its frames on this CPU. Returns its number */
+FUNCTION __u64 put_frames(const struct stack *stack, const struct recorder_event *event)
 {
-	__u64 frames = min(stack.frames - stack.first, KEPT_FRAMES);
-	__u64 pairs = (frames + 1) / 2, number = reserve(cpu, 1 + pairs);
+	/* Of what it is given, a function knows the type alone: no ring behind it. */
+	struct recorder_bpf_cpu *cpu = cpu_here();
+	__u64 first, frames, pairs, number, now;
 
-	fill(cpu, number, event.time_ns, EVENT_STACK, event.a, frames, event.c, event.d, event.e,
-	     event.f);
+	if (!cpu || !stack || !event)
+		return 0;
+	now = event->time_ns;
+	first = stack->first;
+	frames = min(stack->frames - first, KEPT_FRAMES);
+	pairs = (frames + 1) / 2;
+	number = reserve(cpu, 1 + pairs);
+	fill(cpu, number, now, EVENT_STACK, event->a, frames, event->c, event->d, event->e,
+	     event->f);
+#pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < FRAME_PAIRS; i++) {
-		__u64 at = stack.first + 2 * i;
+		__u64 at = first + 2 * i;
 
 		if (i >= pairs)
 			break;
-		fill(cpu, number + 1 + i, event.time_ns, EVENT_FRAMES, 0, 0, 0, 0,
+		fill(cpu, number + 1 + i, now, EVENT_FRAMES, 0, 0, 0, 0,
 		     cpu->frames[at % STACK_ROOM],
 		     2 * i + 1 < frames ? cpu->frames[(at + 1) % STACK_ROOM] : 0);
 	}
 	return number;
+}
+
+/* put_stack - record a stack. d: what it added to the thread's latency, ns. Returns its number */
+ALWAYS_INLINE __u64 put_stack(struct stack stack, struct recorder_event event)
+{
+	return put_frames(&stack, &event);
 }
 
 /* put_later - the same after the window that it belongs to, which must find it */
@@ -123,7 +139,7 @@ ALWAYS_INLINE void put_later(struct recorder_bpf_cpu *cpu, struct stack stack,
 	__u64 place = cpu->shared.laters;
 	struct recorder_later *later = &cpu->shared.later[place % LATER_MOST];
 
-	later->number = put_stack(cpu, stack, event);
+	later->number = put_stack(stack, event);
 	later->time_ns = event.time_ns;
 	barrier();
 	cpu->shared.laters = place + 1;
@@ -188,15 +204,14 @@ ALWAYS_INLINE void look_at_timer(__u64 *context, struct recorder_bpf_cpu *cpu,
 			stack.first = 0;
 		cpu->late_to_record = 0;
 		cpu->late_deep = 0;
-		put_stack(cpu, stack,
-			  (struct recorder_event){
-			      .time_ns = now,
-			      .a = STACK_TIMER,
-			      .c = thread,
-			      .d = bpf_ktime_get_ns() - now,
-			      .e = instruction,
-			      .f = code,
-			  });
+		put_stack(stack, (struct recorder_event){
+				     .time_ns = now,
+				     .a = STACK_TIMER,
+				     .c = thread,
+				     .d = bpf_ktime_get_ns() - now,
+				     .e = instruction,
+				     .f = code,
+				 });
 		return;
 	}
 	if (deep)
@@ -234,14 +249,13 @@ ALWAYS_INLINE void look_at_switch(__u64 *context, struct recorder_bpf_cpu *cpu,
 	if (delayed && (is_watching() || may_take(cpu, now - runnable_ns))) {
 		struct stack stack = of_here(context, cpu, KEPT_FRAMES, now);
 
-		put_stack(cpu, stack,
-			  (struct recorder_event){
-			      .time_ns = now,
-			      .a = STACK_SWITCH,
-			      .c = pid,
-			      .d = bpf_ktime_get_ns() - now,
-			      .f = system_call_of(prev),
-			  });
+		put_stack(stack, (struct recorder_event){
+				     .time_ns = now,
+				     .a = STACK_SWITCH,
+				     .c = pid,
+				     .d = bpf_ktime_get_ns() - now,
+				     .f = system_call_of(prev),
+				 });
 		delayed = 0;
 	}
 	if (!delayed && !cpu->late_deep)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 d672f85b01ef2c241c1f48ccb7ea721f94f76528057f340f97946a3bf53ebeb1 */
+/* sources: sha256 12905dc0e3b260faea29876d5da2eaf02c035951825ab90edecf7f3f7b71be6e */
 /* clang-format off */
 #ifndef WHYLATE_SAMPLED_BPF_PROGRAMS_H
 #define WHYLATE_SAMPLED_BPF_PROGRAMS_H

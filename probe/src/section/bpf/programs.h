@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 5d16ec75891f6282f90c497f3c867bdbe7585656d756224906e568207871fabc */
+/* sources: sha256 6aaee3578253221363bfd62374b453084912a0bff4ba3e7844e45d2013031ec5 */
 /* clang-format off */
 #ifndef WHYLATE_SECTION_BPF_PROGRAMS_H
 #define WHYLATE_SECTION_BPF_PROGRAMS_H

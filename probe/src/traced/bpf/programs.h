@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Written by tools/bpfgen.py from what lies beside it. Do not edit. */
-/* sources: sha256 7e4d033ac3b951c625715b9d500dc95db901d80f759beb209ea8a4f643329f71 */
+/* sources: sha256 5d60d285b693897fd7e04c6160adc925604ebc0526f7154033a9967312fe05e0 */
 /* clang-format off */
 #ifndef WHYLATE_TRACED_BPF_PROGRAMS_H
 #define WHYLATE_TRACED_BPF_PROGRAMS_H
