@@ -119,10 +119,15 @@ def test_a_loop_has_its_instructions_and_those_of_an_empty_section() -> None:
     (hooks,) = timed.hook_counts
     own = timed.counts[:, 0] - hooks
     apart = own - ROUND * rounds
+    # An interrupt has instructions of its own, and comes every few ms.
+    is_interrupted = timed.parts[:, PARTS.index("interrupted_ns")] > 0
+    assert is_interrupted.mean() < 0.1
+    assert (apart[is_interrupted] > 0).all()
     sys.stdout.write(
         f"{COUNTS}: {own.size} loops of {ROUND * rounds.min()} to {ROUND * rounds.max()} "
-        f"instructions, apart {apart.min()} to {apart.max()} after {hooks} of the hooks\n"
+        f"instructions, apart {apart.min()} to {apart.max()} after {hooks} of the hooks; "
+        f"{is_interrupted.sum()} interrupted\n"
     )
-    assert (apart == 0).mean() >= 0.99
-    beyond_ns = timed.duration_ns - INSTRUCTION_NS * ROUND * rounds
+    assert (apart[~is_interrupted] == 0).all()
+    beyond_ns = (timed.duration_ns - INSTRUCTION_NS * ROUND * rounds)[~is_interrupted]
     assert (np.abs(beyond_ns - np.median(beyond_ns)) <= STEP_NS).mean() >= 0.99
