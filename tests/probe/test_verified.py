@@ -18,10 +18,10 @@ pytestmark = [*NEEDS, pytest.mark.realtime]
 
 #: Instructions that are gone through for one program, at most; the verifier gives up at a million.
 #: A core of 1 GHz takes some 10 us for each.
-MOST = {"section": 40_000, "measure": 40_000}
+MOST = 40_000
 
 
-@pytest.mark.parametrize("verb", MOST)
+@pytest.mark.parametrize("verb", ["section", "measure"])
 def test_no_program_keeps_the_verifier_for_long(verb: str, tmp_path: Path) -> None:
     words: Sequence[str] = (verb, "--for", "2s", "-o", str(tmp_path / "r"))
     if verb == "section":
@@ -38,4 +38,4 @@ def test_no_program_keeps_the_verifier_for_long(verb: str, tmp_path: Path) -> No
     if not any(seen.values()):
         pytest.skip("this kernel does not say what its verifier went through (Linux 5.16)")
     assert len(seen) > 10
-    assert max(seen.values()) < MOST[verb], seen
+    assert max(seen.values()) < MOST, seen

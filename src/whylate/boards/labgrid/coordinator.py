@@ -148,6 +148,7 @@ class Lease:
     def __init__(self, address: str, place: str) -> None:
         self._address = address
         self._place = place
+        self._key = (address, place)
         self._session: Session | None = None
         self._ours = False
         #: Whether it was requested without an answer: it may be ours.
@@ -236,20 +237,19 @@ class Lease:
             if (self._ours or self._unclear) and not session.gone:
                 place = session.client.places.get(self._place)
                 if self._ours and place is not None:
-                    _UNRELEASED[self._address, self._place] = place.changed
+                    _UNRELEASED[self._key] = place.changed
                 session.ask(self._release)
-                _UNRELEASED.pop((self._address, self._place), None)
+                _UNRELEASED.pop(self._key, None)
         finally:
             self._ours = self._unclear = False
             _leave(session)
 
     def _release_again(self, session: Session, place: Any, notify: Notify) -> None:
         """Release the place where an earlier lease of ours asked for that without an answer."""
-        key = (self._address, self._place)
-        if place.acquired == session.user and place.changed == _UNRELEASED.get(key):
+        if place.acquired == session.user and place.changed == _UNRELEASED.get(self._key):
             notify(f"releasing {self._place}: the coordinator did not answer to that before")
             session.ask(self._release)
-        _UNRELEASED.pop(key, None)
+        _UNRELEASED.pop(self._key, None)
 
     async def _acquire(self, client: Any) -> None:
         from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
