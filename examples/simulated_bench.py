@@ -32,7 +32,7 @@ from bench_boards import (
     free_port,
     qemu_command,
 )
-from bench_card import MIB, card, loop_device
+from bench_card import MIB, card
 from bench_files import (
     MUX,
     POWER,
@@ -47,7 +47,7 @@ from bench_files import (
 from bench_line import SerialLine
 from bench_supplies import Strip, strip
 
-from whylate.boards.board import BoardError
+from whylate.boards.board import BoardError, ImageFile
 from whylate.lab.description import virtual_board
 
 
@@ -78,12 +78,18 @@ def _environment(directory: Path, power: Strip, targets: _Targets, before: str =
 
 @contextmanager
 def simulated_bench(
-    directory: Path, machine: str, names: Sequence[str], *, ssh: bool = True
+    directory: Path,
+    machine: str,
+    names: Sequence[str],
+    *,
+    ssh: bool = True,
+    files: Sequence[ImageFile] = (),
 ) -> Iterator[SimulatedBench]:
     """Yield a bench with boards of these names, all of them off; machine: a virtual board.
 
-    ssh: whether the boards answer SSH. Raises BoardError where the machine's QEMU or image is
-    missing.
+    ssh: whether the boards answer SSH. files: more files of their image.
+
+    Raises BoardError where the machine's QEMU or image is missing.
     """
     board, key = virtual_board(machine), directory.resolve() / "key"
     if ssh:
@@ -97,7 +103,7 @@ def simulated_bench(
             line = SerialLine()
             stack.callback(line.close)
             port = free_port() if ssh else 0
-            command = qemu_command(board, place, (port, public) if ssh else None)
+            command = qemu_command(board, place, (port, public) if ssh else None, files)
             plugs.append(QemuOnTheBench(command, place / "console", line))
             resources, drivers = [serial_port(line.path)], [SERIAL]
             if ssh:
@@ -137,7 +143,7 @@ def bench_with_cards(directory: Path, names: Sequence[str]) -> Iterator[Simulate
             place.mkdir(exist_ok=True)
             line = SerialLine()
             stack.callback(line.close)
-            mux = stack.enter_context(card(place, _CARD, device=stack.enter_context(loop_device())))
+            mux = stack.enter_context(card(place, _CARD))
             with mux.backing.open("r+b") as medium:
                 medium.write(good.read_bytes())
             plugs.append(CardBoard(mux.backing, line))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import resource
+import shutil
 import signal
+import tempfile
+from collections.abc import Generator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from browsers import browser
+from machine_lock import this_machine
+from suite_groups import put_in_order
+from suite_times import SuiteTimes
 from whylate.probe.binaries import NoProbeError, probe_binary
 
 # One for all folders: a second of this scope cannot start beside the first.
@@ -37,49 +45,25 @@ def may_be_realtime() -> bool:
     return soft >= 99 or soft == resource.RLIM_INFINITY
 
 
-TESTS = Path(__file__).parent
-#: Folders whose tests compute.
-COMPUTING = frozenset(
-    {"causes", "compare", "house", "recording", "report", "stats", "summary", "wire"}
-)
-#: Of a failure that a rerun has mended.
-SHOWN_CHARACTERS = 3000
-THIS_MACHINE, BENCH = "this machine", "the bench"
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-durations",
+        action="store_true",
+        help="keep the seconds of this run in tests/durations.json",
+    )
 
 
-def computes(item: pytest.Item) -> bool:
-    """Whether a test uses nothing of this machine but its CPU and temporary files."""
-    return item.path.relative_to(TESTS).parts[0] in COMPUTING
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(SuiteTimes())
+    # Notes on the boards that this process uses: another one's are none of its tests' business.
+    directory = tempfile.mkdtemp(prefix="wl")
+    os.environ["WHYLATE_RUN"] = directory
+    config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
 
 
-def group_of(item: pytest.Item) -> str:
-    """Return the group whose tests never run beside each other.
-
-    Beside each other run those that boot boards of their own, and those that compute. The others
-    share this machine: its settings and processes, or the cards and ports of the bench, whose tests
-    change none of its settings and wait most of their time.
-    """
-    if item.get_closest_marker("qemu") is not None or computes(item):
-        return item.nodeid.partition("::")[0]
-    if TESTS / "bench" in item.path.parents or item.get_closest_marker("bench") is not None:
-        return BENCH
-    return THIS_MACHINE
-
-
-# Before xdist reads the groups.
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True)  # Before pytest-xdist reads the groups.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    rank = {}
-    for item in items:
-        group = group_of(item)
-        rank[item] = (group != THIS_MACHINE, group != BENCH, computes(item))
-        item.add_marker(pytest.mark.xdist_group(group))
-        if not computes(item):
-            # Another program may have had the CPUs. What fails twice fails; each rerun is listed.
-            item.add_marker(pytest.mark.flaky(reruns=1))
-    # The longest groups first, then those of minutes, and last many short ones: all workers end
-    # together. xdist by itself would begin the groups of a single test, which are boots, last.
-    items.sort(key=rank.__getitem__)
+    put_in_order(items)
     if may_be_realtime():
         return
     skip = pytest.mark.skip(reason="needs SCHED_FIFO: run as root or with CAP_SYS_NICE")
@@ -88,11 +72,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(skip)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show why each test that ran again had failed."""
-    for report in terminalreporter.getreports("rerun"):
-        terminalreporter.section(f"failed at first: {report.nodeid}")
-        terminalreporter.write_line(report.longreprtext[-SHOWN_CHARACTERS:])
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Hold this machine for the tests that ask for it, from set-up to tear-down."""
+    with this_machine() if item.get_closest_marker("machine") else nullcontext():
+        return (yield)
 
 
 @pytest.fixture

@@ -17,13 +17,15 @@ from pathlib import Path
 from bench_line import SerialLine
 
 from plain_shells import PLAIN_SHELLS
-from whylate.boards.board import BoardError, notify_nobody
+from whylate.boards.board import BoardError, ImageFile, notify_nobody
+from whylate.boards.deploy import PLACES
 from whylate.boards.qemu.arguments import Start, arguments
 from whylate.lab.description import VirtualBoard
-from whylate.lab.image import build
+from whylate.lab.image import PROBE, build
 from whylate.lab.initramfs import packed
 from whylate.lab.qemu import find_qemu
 from whylate.lab.ssh import ssh_files
+from whylate.probe.binaries import probe_binary
 
 
 class ProcessBoard:
@@ -187,12 +189,26 @@ class BabblingBoard:
             self._line.say(self._random.randbytes(200) + self._random.choice(spice))
 
 
+def put_probe(board: VirtualBoard) -> str:
+    """Return a script that puts the image's probe where whylate looks for it on a board.
+
+    A copy over an emulated console takes a minute and a half.
+    """
+    place = f"{PLACES[0]}/whylate-probe-0"
+    sha256 = probe_binary(board.description.arch).sha256
+    return f"mkdir -m 700 {place}\ncp {PROBE} {place}/whylate-probe.{sha256}\n"
+
+
 def qemu_command(
-    board: VirtualBoard, directory: Path, ssh: tuple[int, str] | None = None
+    board: VirtualBoard,
+    directory: Path,
+    ssh: tuple[int, str] | None = None,
+    files: Sequence[ImageFile] = (),
 ) -> list[str]:
     """QEMU as whylate itself starts it: one CPU, its console on a socket in `directory`.
 
     ssh: the port of this machine that leads to its SSH server, and the public key of its root.
+    files: more files of its image.
     """
     qemu = find_qemu(board)
     if qemu is None:
@@ -201,8 +217,10 @@ def qemu_command(
     initrd, port = image.initrd, None
     if ssh is not None:
         port, key = ssh
+        files = [*files, *ssh_files(board, key, notify_nobody)]
+    if files:
         initrd = directory / "initrd"
-        initrd.write_bytes(image.initrd.read_bytes() + packed(ssh_files(board, key, notify_nobody)))
+        initrd.write_bytes(image.initrd.read_bytes() + packed(files))
     start = Start(cpus=1, directory=directory, ssh_port=port)
     return arguments(board, qemu, image, initrd, start)
 

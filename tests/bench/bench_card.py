@@ -28,19 +28,15 @@ esac
 
 
 class Card:
-    """A card of so many bytes; `backing` is what is really on it."""
+    """A card of so many bytes in a loop device; `backing` is what is really on it."""
 
     def __init__(
-        self,
-        directory: Path,
-        size: int,
-        backing: Path | None = None,
-        device: Path | None = None,
+        self, directory: Path, size: int, device: Path, backing: Path | None = None
     ) -> None:
         self.backing = backing or directory / "card"
         with self.backing.open("wb") as file:
             file.truncate(size)
-        self.device = device or Path(_losetup("--find"))
+        self.device = device
         self.control = directory / "sg7"
         self.control.write_text("dut\n")
         self.control.with_name("sg7.card").write_text(f"{self.device.name} {self.backing}\n")
@@ -63,7 +59,7 @@ class Card:
 
 @contextmanager
 def loop_device() -> Iterator[Path]:
-    """A loop device that is new: a free one is the same for all that ask before it is used."""
+    """Make a loop device: a free one is the same for all that ask before it is used."""
     control = os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
     try:
         number = fcntl.ioctl(control, _LOOP_CTL_ADD, -1)
@@ -76,14 +72,14 @@ def loop_device() -> Iterator[Path]:
 
 
 @contextmanager
-def card(
-    directory: Path, size: int, backing: Path | None = None, device: Path | None = None
-) -> Iterator[Card]:
-    made = Card(directory, size, backing, device)
-    try:
-        yield made
-    finally:
-        made.remove()
+def card(directory: Path, size: int, backing: Path | None = None) -> Iterator[Card]:
+    """Make a card; its device is empty while the card is in the board."""
+    with loop_device() as device:
+        made = Card(directory, size, device, backing)
+        try:
+            yield made
+        finally:
+            made.remove()
 
 
 def can_loop() -> bool:

@@ -7,15 +7,15 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench_boards import put_probe
+
 from whylate.boards.board import notify_nobody
-from whylate.boards.deploy import PLACES
 from whylate.lab.cache import cache_directory
 from whylate.lab.description import LabError, virtual_board
 from whylate.lab.image import Image, build, is_fetched
 from whylate.lab.initramfs import Archive
 from whylate.lab.packages import Packages, contents, read_member
 from whylate.lab.qemu import find_qemu
-from whylate.probe.binaries import probe_binary
 
 #: Where Debian's package u-boot-qemu has it.
 INSTALLED = Path("/usr/lib/u-boot/qemu_arm64/u-boot.bin")
@@ -86,10 +86,7 @@ def initrd_for(board_name: str, files: dict[str, str] | None = None) -> bytes:
         archive.file(f"lib/disk/{name}.ko", data)
     script = "".join(f"insmod /lib/disk/{name}.ko\n" for name in MODULES)
     script += "mkdir -p /boot\nmount -t ext4 /dev/vda1 /boot\n"
-    # Where whylate looks for it: copying it over an emulated console takes a minute.
-    probe = f"{PLACES[0]}/whylate-probe-0"
-    sha256 = probe_binary(STANDARD.description.arch).sha256
-    script += f"mkdir -m 700 {probe}\ncp /whylate/probe {probe}/whylate-probe.{sha256}\n"
+    script += put_probe(STANDARD)
     archive.file("whylate/services", script.encode())
     for path, text in (files or {}).items():
         archive.file(path, text.encode(), 0o755)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import random
 from pathlib import Path
 
 import pytest
+from bench_boards import put_probe
 from bench_requests import Watcher, request
 
 from simulated_bench import simulated_bench
@@ -13,6 +16,7 @@ from whylate.boards.labgrid.open import labgrid_board
 from whylate.boards.ready import ready
 from whylate.lab.description import virtual_board
 from whylate.lab.image import is_fetched
+from whylate.lab.network import SERVICES
 from whylate.lab.qemu import find_qemu
 from whylate.run.measure import measure
 
@@ -33,7 +37,9 @@ def test_a_board_is_booted_measured_and_lost(
 ) -> None:
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path / "run"))
     shown: list[str] = []
-    with simulated_bench(tmp_path, BOARD.name, ["board7"], ssh=False) as bench:
+    # The probe is there already; a file that is put shows that the console takes one.
+    files = [(SERVICES, put_probe(BOARD).encode(), 0o644)]
+    with simulated_bench(tmp_path, BOARD.name, ["board7"], ssh=False, files=files) as bench:
         (plug,) = bench.plugs
         options = BenchOptions(boot_s=90.0, silence_s=8.0)
         with ready(
@@ -42,6 +48,11 @@ def test_a_board_is_booted_measured_and_lost(
             assert board.run(["uname", "-m"]).output == b"aarch64\n"
             assert board.console is not None
             assert b"Linux version 6." in board.console.log.read_bytes()
+
+            data = random.Random(7).randbytes(20_000)
+            board.put(data, "/run/data")
+            digest = board.run(["sha256sum", "/run/data"]).output
+            assert digest.split()[0].decode() == hashlib.sha256(data).hexdigest()
 
             whole = measure(board, request(2), tmp_path / "whole", Watcher())
             assert whole.state == "complete"

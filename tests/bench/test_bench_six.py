@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from bench_boards import BabblingBoard, shell_board
 from bench_boot import boot_plan
-from bench_card import MIB, Card, can_loop, card, loop_device
+from bench_card import MIB, Card, can_loop, card
 from bench_files import POWER, SERIAL, environment, power_port, serial_port, target
 from bench_line import SerialLine
 from bench_supplies import Outlet, Strip, strip
@@ -107,9 +107,8 @@ def six(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Six]:
             (directory / board).mkdir()
             lines[board] = SerialLine()
             stack.callback(lines[board].close)
-            device = stack.enter_context(loop_device())
             backing = small / "card" if board == WORN else None
-            cards[board] = stack.enter_context(card(directory / board, CARD, backing, device))
+            cards[board] = stack.enter_context(card(directory / board, CARD, backing))
         (directory / "usbsdmux").symlink_to(cards[WORN].tool)
         loads = [
             BabblingBoard(line, 6) if board == BABBLING else shell_board(line)

@@ -16,6 +16,8 @@ from whylate.boards.open import BoardOptions, open_board
 from whylate.stats.search.model import Culprits
 from whylate.study.carry_out import ATTEMPTS
 
+pytestmark = pytest.mark.machine
+
 #: Runs after which the second board is gone.
 GONE_AFTER = 9
 

@@ -26,6 +26,8 @@ from whylate.stats.search.model import Culprits
 from whylate.study.plan_file import read_plan_file, resolve_plan
 from whylate.study.restore.undo import read_notes
 
+pytestmark = pytest.mark.machine
+
 CULPRIT = 3
 PANIC = "Kernel panic - not syncing: VFS: Unable to mount root fs"
 

@@ -27,7 +27,10 @@ CULPRIT = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
 INERT = 43
 KILLS = 5
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may set them")
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may set them"),
+]
 
 
 def in_force(path: Path) -> str:

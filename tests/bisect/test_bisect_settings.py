@@ -23,7 +23,10 @@ from c_programs import FLAGS
 from settings_here import inert
 from whylate.bisect.settings.journal import read_bisection
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may set them")
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may set them"),
+]
 
 CULPRIT = "sysctl:net.core.wmem_default"
 LOW, HIGH = "sysctl:net.ipv4.ipfrag_low_thresh", "sysctl:net.ipv4.ipfrag_high_thresh"

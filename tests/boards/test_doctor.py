@@ -17,6 +17,8 @@ from whylate.cli.board import doctor as doctor_verb
 from whylate.cli.board import facts as facts_verb
 from whylate.recording.manifest import RecorderReport, SourceReport, SymbolsReport
 
+pytestmark = pytest.mark.machine
+
 CPU = "/sys/devices/system/cpu"
 USER = replace(GUEST, effective_uid=1000, capabilities=0)
 

@@ -13,6 +13,8 @@ import pytest
 
 from whylate.boards.state import BoardLock, state_directory
 
+pytestmark = pytest.mark.machine
+
 BOARD = "pc"
 PLAN = f"""\
 boards = ["{BOARD}"]

@@ -39,6 +39,7 @@ from whylate.wire.messages import (
 )
 
 pytestmark = [
+    pytest.mark.machine,
     pytest.mark.realtime,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
 ]

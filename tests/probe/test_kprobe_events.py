@@ -9,6 +9,8 @@ import pytest
 
 from c_programs import compile_c
 
+pytestmark = pytest.mark.machine
+
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -47,6 +47,7 @@ BPF_PROG_GET_FD_BY_ID = 13
 BPF_CALL = {"x86_64": 321, "aarch64": 280}
 
 pytestmark = [
+    pytest.mark.machine,
     pytest.mark.skipif(os.geteuid() != 0, reason="BPF needs root"),
     pytest.mark.skipif(
         not Path("/sys/kernel/btf/vmlinux").exists(), reason="this kernel has no BTF"

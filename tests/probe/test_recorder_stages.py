@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import pytest
 from tracefs_builds import build_driver
 
+pytestmark = pytest.mark.machine
+
 #: The measured threads of CPU 0 and CPU 1, and others.
 ME, YOU, OTHER, SOFTIRQ_THREAD = 100, 200, 300, 400
 RUNNABLE, SLEEPS = 0x80, 1

@@ -18,6 +18,7 @@ import pytest
 from tracefs_builds import build_driver
 
 pytestmark = [
+    pytest.mark.machine,
     pytest.mark.realtime,
     pytest.mark.skipif(os.geteuid() != 0, reason="tracing needs root"),
 ]

@@ -15,6 +15,8 @@ from tracefs_builds import build_driver
 
 from whylate.wire.app_samples import ORIGINS
 
+pytestmark = pytest.mark.machine
+
 ME, OTHER = 100, 300
 #: Kinds of events (probe/src/recorder/event.h).
 VECTOR_ENTRY, VECTOR_EXIT, TIMER_ENTRY, TIMER_EXIT, WAKING, TIMER_START = 3, 4, 9, 10, 11, 25

@@ -13,6 +13,8 @@ import pytest
 
 from c_programs import compile_c
 
+pytestmark = pytest.mark.machine
+
 DEEPEST, FRAMES, STACK = 8, 24, 1 << 20
 
 

@@ -15,6 +15,8 @@ import pytest
 from c_programs import compile_c
 from whylate.recording.reader import open_recording
 
+pytestmark = pytest.mark.machine
+
 SWAPPINESS = Path("/proc/sys/vm/swappiness")
 #: Of no process that there can be.
 LOG = Path("/run/whylate-undo.1999999999")

@@ -13,7 +13,10 @@ import pytest
 
 from c_programs import compile_c
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a priority needs root")
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(os.geteuid() != 0, reason="a priority needs root"),
+]
 
 NAME = "wl-t (x) 7"
 RESET_ON_FORK = os.SCHED_RESET_ON_FORK

@@ -19,7 +19,7 @@ from whylate.recording.sections import ArmReport, Treatment, decode_arm
 from whylate.recording.waits import bin_edges
 from whylate.wire.constants import ExecutionFlag
 
-pytestmark = NEEDS
+pytestmark = [pytest.mark.machine, NEEDS]
 
 #: A function of about 13 KB, one of a few instructions, and two places with code between them.
 STRAIGHT = """

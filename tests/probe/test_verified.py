@@ -14,7 +14,7 @@ import pytest
 from processes import descendants_of, programs_of
 from user_sections import COUNTING, NEEDS, compiled
 
-pytestmark = [*NEEDS, pytest.mark.realtime]
+pytestmark = [pytest.mark.machine, *NEEDS, pytest.mark.realtime]
 
 #: Instructions that are gone through for one program, at most; the verifier gives up at a million.
 #: A core of 1 GHz takes some 10 us for each.

@@ -17,6 +17,8 @@ from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet
 
+pytestmark = pytest.mark.machine
+
 CPU = 0
 INTERVAL_NS = 1_000_000
 STALLS = 12

@@ -23,6 +23,7 @@ from whylate.recording.samples import CpuSamples
 from whylate.wire.app_samples import ORIGINS
 
 pytestmark = [
+    pytest.mark.machine,
     pytest.mark.realtime,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
 ]

@@ -20,6 +20,8 @@ import pytest
 from processes import children_of
 from whylate.recording.reader import open_recording
 
+pytestmark = pytest.mark.machine
+
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="frames and tracepoints are root's to see")
 X86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="tlb:tlb_flush is of x86")
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")

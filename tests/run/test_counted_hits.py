@@ -29,6 +29,8 @@ from whylate.run.unattended import write_script
 from whylate.wire.frame import FrameDecoder
 from whylate.wire.messages import MESSAGES, CpuHits, Hits, HitsEnd, HitSource, Message
 
+pytestmark = pytest.mark.machine
+
 T = TypeVar("T")
 SWITCH = "sched:sched_switch"
 root = pytest.mark.skipif(os.geteuid() != 0, reason="counting in every process needs root")

@@ -13,6 +13,8 @@ from test_benchmark_runs import ROOT, X86, measured, points
 
 from whylate.cli import whylate
 
+pytestmark = pytest.mark.machine
+
 TWO = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 
 

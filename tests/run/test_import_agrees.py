@@ -28,6 +28,7 @@ from whylate.run.measure import measure
 from whylate.run.progress import Quiet
 
 pytestmark = [
+    pytest.mark.machine,
     pytest.mark.realtime,
     pytest.mark.skipif(os.geteuid() != 0, reason="tracing needs root"),
 ]

@@ -39,7 +39,10 @@ from whylate.run.workloads.section import parse_place
 from whylate.wire.frame import Frame
 from whylate.wire.messages import CpuStarted, Message, OffMethod, Result
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
+]
 
 BPF = {"x86_64": 321, "aarch64": 280}.get(platform.machine(), 386)
 #: Commands of bpf(2) that give the next id, and how a descriptor's fdinfo names it.

@@ -33,6 +33,7 @@ EXPEDITED = Path("/sys/kernel/rcu_expedited")
 MARK = "WHYLATE_TEST_RUN"
 
 pytestmark = [
+    pytest.mark.machine,
     pytest.mark.realtime,
     pytest.mark.skipif(os.geteuid() != 0, reason="changing settings needs root"),
 ]

@@ -13,6 +13,8 @@ import pytest
 from whylate.recording.reader import open_recording
 from whylate.recording.store.stretches import read_stretches
 
+pytestmark = pytest.mark.machine
+
 #: One turn; a block of it.
 LENGTH_S, BLOCK_NS = 40, 200_000_000
 

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from whylate.cli import whylate
 
-pytestmark = pytest.mark.realtime
+pytestmark = [pytest.mark.machine, pytest.mark.realtime]
 
 SYSTEM_CALLS = "raw_syscalls:sys_enter..raw_syscalls:sys_exit"
 PAGES = 8

@@ -26,7 +26,10 @@ from whylate.recording.sections import SectionReport
 from whylate.summary.model import ExecutionClassFigures, LockFigures, SectionFigures
 from whylate.summary.summarize import summarize
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
+]
 
 #: Numbers of getppid, getrandom and renameat2.
 GETPPID, GETRANDOM, RENAME = {"x86_64": (110, 318, 316), "aarch64": (173, 278, 276)}.get(

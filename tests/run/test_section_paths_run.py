@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 from section_runs import CALLS, command, report_of
 
 from c_programs import FLAGS
@@ -20,7 +21,7 @@ from whylate.recording.sections import PathsReport
 from whylate.summary.model import PathsFigures
 from whylate.summary.paths import path_figures
 
-pytestmark = NEEDS
+pytestmark = [pytest.mark.machine, NEEDS]
 
 
 def built(directory: Path) -> Path:

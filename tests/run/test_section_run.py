@@ -22,7 +22,10 @@ from user_sections import output, time_section
 from whylate.probe.client import ProbeRefusedError
 from whylate.recording.reader import open_recording
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
+]
 
 #: Numbers of getpid, getppid, clock_nanosleep and bpf; what finds a program by its id.
 GETPID, GETPPID, SLEEP, BPF = {"x86_64": (39, 110, 230, 321), "aarch64": (172, 173, 115, 280)}.get(

@@ -14,7 +14,10 @@ from section_runs import CALLS, build_caller, command, has_started, report_of, t
 from processes import children_of
 from whylate.recording.reader import open_recording
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
+]
 
 #: Numbers of getpid and getppid.
 GETPID, GETPPID = {"x86_64": (39, 110), "aarch64": (172, 173)}.get(platform.machine(), (0, 0))

@@ -33,7 +33,10 @@ from whylate.recording.reader import Recording, open_recording
 from whylate.report.causes import activation_title, headline, no_answer
 from whylate.report.exports.perfetto import write_perfetto
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace")
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
+]
 
 RENAME = {"x86_64": 316, "aarch64": 276}.get(platform.machine(), 0)
 NAME = "wl-windows"

@@ -29,6 +29,7 @@ EVERYTHING = 1
 MARK = "WHYLATE_TEST_RUN"
 
 pytestmark = [
+    pytest.mark.machine,
     pytest.mark.realtime,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
 ]

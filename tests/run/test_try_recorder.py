@@ -28,6 +28,7 @@ from whylate.run.progress import Quiet
 from whylate.run.read import try_recorder
 
 pytestmark = [
+    pytest.mark.machine,
     pytest.mark.realtime,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root may trace"),
 ]

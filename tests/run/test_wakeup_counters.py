@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from whylate.cli import whylate
 from whylate.recording.reader import open_recording
 
-pytestmark = pytest.mark.realtime
+pytestmark = [pytest.mark.machine, pytest.mark.realtime]
 
 
 def test_each_measuring_thread_is_counted_by_itself(tmp_path: Path) -> None:

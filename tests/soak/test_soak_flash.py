@@ -36,10 +36,7 @@ from whylate.boards.labgrid.board import BenchOptions
 from whylate.boards.labgrid.open import labgrid_board
 from whylate.boards.notes import note_image, read_image, state_of
 
-pytestmark = [
-    pytest.mark.bench,
-    pytest.mark.skipif(not can_loop(), reason="needs root and loop devices"),
-]
+pytestmark = pytest.mark.skipif(not can_loop(), reason="needs root and loop devices")
 
 SIZE = 2 * MIB
 

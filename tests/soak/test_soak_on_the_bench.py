@@ -27,10 +27,7 @@ from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions
 from whylate.boards.labgrid.open import labgrid_board
 
-pytestmark = [
-    pytest.mark.bench,
-    pytest.mark.skipif(os.geteuid() != 0, reason="its boards need PID namespaces: root"),
-]
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="its boards need PID namespaces: root")
 
 
 class Watcher(Quiet):

@@ -19,6 +19,8 @@ from whylate.run.knobs.apply import apply_knobs
 from whylate.study.model import StudyPlan
 from whylate.study.plan_file import read_plan_file, resolve_plan
 
+pytestmark = pytest.mark.machine
+
 TWO = "[variants.a]\n[variants.b]\n'workload:pages' = 'thp'\n"
 MEMORY = "runs = 6\n[memory]\nops = ['copy']\nsizes = ['1M', 4096]\n"
 

@@ -28,6 +28,8 @@ from whylate.run.knobs.commands import (
 from whylate.study.model import FinishedRun
 from whylate.study.restore.undo import NotPutBackError, Undo, read_notes
 
+pytestmark = pytest.mark.machine
+
 
 def knob(file: Path, write: str = 'printf "%s" "$1" >"$2"') -> CommandKnob:
     """Return a knob that is a file; write: a script that is given the value and the file."""

@@ -26,7 +26,7 @@ from whylate.study import attempt, carry_out
 from whylate.study.journal import JOURNAL, StudyJournal, read_study
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 
-pytestmark = pytest.mark.realtime
+pytestmark = [pytest.mark.machine, pytest.mark.realtime]
 
 LATENCY = "/proc/sys/vm/stat_interval"
 

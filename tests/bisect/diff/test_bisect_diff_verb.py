@@ -16,6 +16,8 @@ from whylate.bisect.differences.terminal import tree_lines
 from whylate.bisect.kinds import Kind
 from whylate.bisect.sides.read import read_side
 
+pytestmark = pytest.mark.machine
+
 
 def diff(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(

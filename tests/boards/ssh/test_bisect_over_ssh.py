@@ -13,6 +13,8 @@ from two_variants import bisect, plan_of
 from whylate.boards.board import Board, Notify, StartedProbe
 from whylate.boards.ssh import SshBoard
 
+pytestmark = pytest.mark.machine
+
 pytest_plugins = ["ssh_fixtures"]
 #: Attempts after which the bisection is ended, by the user.
 ENOUGH = 7

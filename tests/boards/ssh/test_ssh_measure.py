@@ -36,7 +36,7 @@ SETTINGS = {"/proc/sys/vm/vfs_cache_pressure": "99", "/proc/sys/vm/dirty_expire_
 LEAVE_S = 5.0
 SLACK_S = 4.0
 
-pytestmark = pytest.mark.realtime
+pytestmark = [pytest.mark.machine, pytest.mark.realtime]
 
 HOST = """
 import sys
