@@ -2,8 +2,8 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-# Measurements must not disturb each other, and the rest is quick. Tests that boot boards of their
-# own run beside the others (tests/conftest.py says which).
+# Measurements must not disturb each other, and the rest is quick. Tests share the CPUs by groups
+# (tests/suite_groups.py says which).
 .NOTPARALLEL:
 
 PYTHON_IN_VENV := .venv/bin/python
@@ -12,7 +12,7 @@ ARCHS := x86_64 aarch64 armv7 riscv64
 # Passed on: make test ARGS='-k wheel', make bench-ten_khz ARGS=--help
 ARGS :=
 
-.PHONY: docs verify fuzz truth calibration help lab setup setup-dev setup-bench native-probe probes run test lint format schema \
+.PHONY: docs verify fuzz truth calibration help lab setup setup-dev setup-bench native-probe probes run test test-quick lint format schema \
 	bpf wheel bench constraints clean distclean
 
 help: ## this list
@@ -49,11 +49,21 @@ lab: setup-dev probes build/pairs/one-line/ours.tar ## fetch kernels and make th
 build/pairs/one-line/ours.tar: lab/pairs/one-line/recipe.toml | setup-dev probes
 	-@$(WHYLATE) lab pair one-line -o $(@D)
 
+# More workers than a small machine has CPUs: tests wait for half of their time.
+PYTEST := $(PYTHON_IN_VENV) -m pytest -n 4 --dist loadgroup --no-loadscope-reorder
+
 test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
 	@# Also where PYTHONDONTWRITEBYTECODE is set: tests start whylate a thousand times.
 	@$(PYTHON_IN_VENV) -m compileall -q src
-	@# More than the CPUs of a small machine: tests wait for a third of their time.
-	@$(PYTHON_IN_VENV) -m pytest -n 3 --dist loadgroup --no-loadscope-reorder $(ARGS)
+	@$(PYTEST) $(ARGS)
+
+# What computes, what agrees between files, and one measurement of this machine.
+QUICK := $(addprefix tests/,causes compare house predict recording report stats summary wire \
+	test_files.py test_quantities.py test_repository.py test_text.py run/test_accounting_truth.py)
+
+test-quick: setup-dev native-probe ## what computes, and one measurement: the loop while one works
+	@$(PYTHON_IN_VENV) -m compileall -q src
+	@$(PYTEST) $(QUICK) $(ARGS)
 
 lint: setup-dev probes ## what must be clean before a commit
 	$(PYTHON_IN_VENV) tools/wiregen.py --check

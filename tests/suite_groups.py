@@ -1,8 +1,8 @@
 """Which tests run one after the other in one worker, and which begin first.
 
 A file is a group: its tests share fixtures. Tests with the marker `machine` are one group, because
-they share this machine (see machine_lock.py); one with the marker `apart` is a group by itself. The
-longest groups begin first, by the seconds in durations.json, so that all workers end together.
+they share this machine (see machine_lock.py). It begins first, and then the longest groups, by the
+seconds in durations.json: all workers end together.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ TESTS = Path(__file__).parent
 #: Seconds by group, of a whole run: suite_times.py writes them.
 DURATIONS = TESTS / "durations.json"
 MACHINE = "this machine"
-#: Seconds of a group that no run has timed yet.
-_UNKNOWN_S = 30.0
 #: Groups that take less are not in the file.
 SHORT_S = 1.0
 
@@ -26,10 +24,7 @@ def group_of(item: pytest.Item) -> str:
     """Return the group whose tests never run beside each other."""
     if item.get_closest_marker("machine") is not None:
         return MACHINE
-    name = f"tests/{item.path.relative_to(TESTS)}"
-    if item.get_closest_marker("apart") is not None:
-        return f"{name}::{item.name}"
-    return name
+    return f"tests/{item.path.relative_to(TESTS)}"
 
 
 def read_durations() -> dict[str, float]:
@@ -43,14 +38,11 @@ def read_durations() -> dict[str, float]:
 def put_in_order(items: list[pytest.Item]) -> None:
     """Mark each test with its group, for pytest-xdist, and sort the groups."""
     durations = read_durations()
-    files = {name.partition("::")[0] for name in durations}
     groups = {item: group_of(item) for item in items}
 
     def rank(item: pytest.Item) -> tuple[bool, float, str]:
         group = groups[item]
-        known = group.partition("::")[0] in files or not durations
-        seconds = durations.get(group, 0.0 if known else _UNKNOWN_S)
-        return (group != MACHINE, -seconds, group)
+        return (group != MACHINE, -durations.get(group, 0.0), group)
 
     for item in items:
         item.add_marker(pytest.mark.xdist_group(groups[item]))
