@@ -24,7 +24,7 @@ def group_of(item: pytest.Item) -> str:
     """Return the group whose tests never run beside each other."""
     if item.get_closest_marker("machine") is not None:
         return MACHINE
-    return f"tests/{item.path.relative_to(TESTS)}"
+    return item.nodeid.partition("::")[0]
 
 
 def read_durations() -> dict[str, float]:

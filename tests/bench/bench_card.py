@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import random
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 MIB = 1 << 20
 #: <linux/loop.h>
 _LOOP_CTL_ADD, _LOOP_CTL_REMOVE = 0x4C80, 0x4C81
+_NUMBERS = (1 << 12, 1 << 20)
 
 #: As pengutronix's usbsdmux is called: `usbsdmux CONTROL dut|host|off|get`. The file CONTROL.card
 #: has the card's device and what is behind it, so that one tool serves all muxes of a bench.
@@ -59,10 +61,15 @@ class Card:
 
 @contextmanager
 def loop_device() -> Iterator[Path]:
-    """Make a loop device: a free one is the same for all that ask before it is used."""
+    """Make a loop device of our own.
+
+    It is empty at times, and whoever asks for a free device gets the empty one of the lowest
+    number: its number is high.
+    """
     control = os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
     try:
-        number = fcntl.ioctl(control, _LOOP_CTL_ADD, -1)
+        number = random.randrange(*_NUMBERS)
+        fcntl.ioctl(control, _LOOP_CTL_ADD, number)
         try:
             yield Path(f"/dev/loop{number}")
         finally:

@@ -505,16 +505,25 @@ def test_cmd_reports_how_a_command_ended(driver: str) -> None:
     assert killed.message.startswith("killed by signal 11 after ")
 
 
+def counts_cpu_time(outcome: Outcome) -> bool:
+    """Return whether most of the CPU time that the command really had was counted.
+
+    How much that is depends on what else runs here. The last sample is some time before the end,
+    and one that begins between two readings has less.
+    """
+    return outcome.cpu_ms / 2 < outcome.work[-1] < outcome.cpu_ms + 50
+
+
 def test_cmd_counts_the_cpu_time_of_descendants_that_left_the_session(driver: str) -> None:
     outcome = run([driver, "cmd", "1.1", "sh", "-c", f"setsid sh -c '{BUSY}' & wait"])
     assert outcome.state == "running"
-    assert 250 < outcome.work[-1] < 1300
+    assert counts_cpu_time(outcome), outcome
 
 
 def test_cmd_counts_the_cpu_time_of_short_lived_children(driver: str) -> None:
     command = 'while :; do sh -c "i=0; while [ \\$i -lt 2000 ]; do i=\\$((i+1)); done"; done'
     outcome = run([driver, "cmd", "1.1", "sh", "-c", command])
-    assert 250 < outcome.work[-1] < 1300
+    assert counts_cpu_time(outcome), outcome
 
 
 def test_cmd_that_only_sleeps_does_no_work(driver: str) -> None:
@@ -524,7 +533,7 @@ def test_cmd_that_only_sleeps_does_no_work(driver: str) -> None:
 def test_cmd_goes_on_while_a_command_in_the_background_does(driver: str) -> None:
     outcome = run([driver, "cmd", "1.2", "sh", "-c", f"setsid sh -c '{BUSY}' & exit 0"])
     assert outcome.state == "running"
-    assert outcome.work[-1] > 300
+    assert counts_cpu_time(outcome), outcome
 
 
 def test_cmd_kills_what_a_failed_command_left(driver: str) -> None:
