@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 from app_journals import NAMES, THREAD, Wakeup, app_journal, block
+from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
 from whylate.recording.finish import finish

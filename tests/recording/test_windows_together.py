@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from journals import INTERVAL, START, opening, write_journal
+from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
 from whylate.recording import decoder

@@ -17,7 +17,7 @@ from whylate.recording.workloads.offsets import Offsets, OffsetsAssembler
 from whylate.recording.workloads.section import Section
 from whylate.recording.workloads.switch import Switch, SwitchAssembler
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.wire.messages import BenchFailed, RepetitionCounts
+from whylate.wire.messages import BenchFailed, Message, RepetitionCounts
 
 #: Registration: a new workload is one more member.
 Activations = Wakeup | App | Section
@@ -40,7 +40,7 @@ _ASSEMBLERS: dict[type[BenchmarkWorkload], type[RepetitionAssembler]] = {
 #: The messages that have a repetition.
 ROWS = tuple(assembler.row for assembler in _ASSEMBLERS.values())
 #: All messages of benchmarks.
-BENCHMARK_MESSAGES = (
+BENCHMARK_MESSAGES: tuple[type[Message], ...] = (
     RepetitionCounts,
     BenchFailed,
     *ROWS,
