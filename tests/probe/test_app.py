@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 from whylate.boards.local import LocalBoard
-from whylate.probe.client import Client, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError
 from whylate.recording.waits import WaitReport, bin_edges, decode_wait
 from whylate.wire.blocks import decode_numbers
 from whylate.wire.frame import Frame

@@ -71,7 +71,7 @@ def test_waits_that_contradict_themselves_are_refused(changed: dict[str, object]
     assert decode_wait(sound).count == 3
     changed = {"bins": 3} | changed if "data" in changed and "bins" not in changed else changed
     with pytest.raises(WireError):
-        decode_wait(replace(sound, **changed))  # type: ignore[arg-type]
+        decode_wait(replace(sound, **changed))
 
 
 def test_a_manifest_with_impossible_waits_is_refused() -> None:

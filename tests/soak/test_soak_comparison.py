@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from soak_boards import PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
-from whylate.boards.board import BoardBusyError
+from whylate.boards.errors import BoardBusyError
 from whylate.cli.board import command as board_group
 from whylate.cli.board import soak_run
 from whylate.files import try_lock

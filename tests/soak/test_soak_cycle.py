@@ -18,7 +18,8 @@ from click.testing import CliRunner, Result
 from soak_boards import BOOT, PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.snapshot import FileContent
 from whylate.boards.notes import noted_run
 from whylate.cli.board import command as board_group

@@ -23,14 +23,6 @@ def notify_nobody(text: str) -> None:
 ImageFile = tuple[str, bytes, int]
 
 
-class BoardError(Exception):
-    """A board that cannot be used, and what to do about it."""
-
-
-class BoardBusyError(BoardError):
-    """Somebody else holds the board; the text names them."""
-
-
 @dataclass(frozen=True)
 class Finished:
     """A command that has ended on a board."""

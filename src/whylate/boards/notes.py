@@ -21,7 +21,8 @@ from typing import TypeVar
 
 import msgspec
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.boards.state import state_directory
 from whylate.files import read_bounded, write_whole
 from whylate.recording.finish import MANIFEST

@@ -15,8 +15,9 @@ import msgspec
 
 from whylate.files import sha256_of
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import FILES, Description, LabError, VirtualBoard
+from whylate.lab.description import FILES, Description, VirtualBoard
 from whylate.lab.device_tree import with_property
+from whylate.lab.errors import LabError
 from whylate.lab.initramfs import Archive
 from whylate.lab.packages import contents, packages_of, read_member
 from whylate.probe.binaries import NoProbeError, probe_binary

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whylate.files import sha256_of, write_whole
-from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.description import VirtualBoard
+from whylate.lab.errors import LabError
 
 #: Long enough for a slow mirror, short enough not to look like a hang.
 FETCH_S = 900

@@ -15,7 +15,8 @@ from whylate.boards.board import Console, Notify, StartedProbe
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, cpu_model, for_release
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
 from whylate.probe.budget import CPUS, FACTS, FINISH, LEAVE, PREPARE
-from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.device_loads import BLOCK, parse_block
 from whylate.recording.finish import REACHED, finish
 from whylate.recording.manifest import Change, Manifest, Problem, State

@@ -12,7 +12,8 @@ from whylate.boards.facts import for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import measure_frequencies, probe_facts, read_files, read_long_file
 from whylate.probe.budget import CPUS, FACTS, PREPARE
-from whylate.probe.client import Client, ProbeRefusedError, ProbeTimeoutError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError, ProbeTimeoutError
 from whylate.recording.manifest import RecorderReport
 from whylate.recording.recorder.accounting import RecorderAccounting
 from whylate.run.workloads.wakeup import recorder_check_command

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from whylate.boards.board import Board, BoardError, Power
+from whylate.boards.board import Board, Power
 from whylate.boards.boot.restart import Reboots
+from whylate.boards.errors import BoardError
 from whylate.boards.notes import noted_use
 from whylate.run.errors import RequestError
 from whylate.run.progress import Observer

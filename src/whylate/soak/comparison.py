@@ -18,7 +18,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.files import try_lock
 from whylate.recording.bounds import Integer, Small
 from whylate.recording.errors import DiskError, RecordingError

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from whylate.boards.board import Board, BoardError, Console, Notify, Power, StartedProbe
+from whylate.boards.board import Board, Console, Notify, Power, StartedProbe
+from whylate.boards.errors import BoardError
 from whylate.boards.notes import forget_run
-from whylate.probe.client import ProbeError, ProbeRefusedError
+from whylate.probe.errors import ProbeError, ProbeRefusedError
 from whylate.recording.console.crashes import Crash, find_crashes
 from whylate.recording.manifest import Manifest
 from whylate.run.measure import measure

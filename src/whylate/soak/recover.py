@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.run.errors import RequestError
 from whylate.run.progress import Observer
 from whylate.soak.card import SoakCard

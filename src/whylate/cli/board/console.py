@@ -17,7 +17,8 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from whylate.boards.board import Board, BoardError, Console
+from whylate.boards.board import Board, Console
+from whylate.boards.errors import BoardError
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.ready import held
 from whylate.cli.board.terminal_filter import TerminalFilter

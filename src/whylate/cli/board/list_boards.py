@@ -12,7 +12,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.open import BoardOptions
 from whylate.cli.board_options import board_options
 from whylate.cli.messages import print_message

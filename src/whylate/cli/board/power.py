@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import click
 
-from whylate.boards.board import Board, BoardError, Notify, Power
+from whylate.boards.board import Board, Notify, Power
+from whylate.boards.errors import BoardError
 from whylate.boards.open import BoardOptions, all_boards, hidden_boards, open_board
 from whylate.boards.ready import held
 from whylate.boards.ssh_uses import refuse_used

@@ -7,7 +7,8 @@ from typing import IO
 
 import click
 
-from whylate.boards.board import BoardError, Finished
+from whylate.boards.board import Finished
+from whylate.boards.errors import BoardError
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.ready import ready
 from whylate.cli.board_options import board_options, wait_option

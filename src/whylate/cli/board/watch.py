@@ -12,7 +12,7 @@ import click
 from rich.console import Group
 from rich.live import Live
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.notes import state_of
 from whylate.boards.open import BoardOptions, open_board
 from whylate.cli.board.watch_keys import typed_keys

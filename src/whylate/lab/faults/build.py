@@ -14,7 +14,8 @@ from pathlib import Path
 
 from whylate.files import sha256_of, write_whole
 from whylate.lab.cache import building, cache_directory, disk_errors
-from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.description import VirtualBoard
+from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import REMEDIES, SHARED, Fault, alias, hidden
 from whylate.lab.packages import BACKPORTS, Packages, packages_of, system_release
 from whylate.probe.binaries import ARCHITECTURES

@@ -15,7 +15,8 @@ import msgspec
 
 from whylate.files import sha256_of, sha256_of_named
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import FILES, LabError, VirtualBoard
+from whylate.lab.description import FILES, VirtualBoard
+from whylate.lab.errors import LabError
 from whylate.lab.image import (
     BUSYBOX,
     ON_PORT,
