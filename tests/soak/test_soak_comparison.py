@@ -33,9 +33,10 @@ from whylate.soak.comparison import (
     pair_up,
     read_comparison,
 )
+from whylate.soak.failure_kinds import CRASHES
 from whylate.soak.journal import read_soak
 from whylate.soak.kernel_log import KernelLog
-from whylate.soak.model import CRASHES, Cause, Cycle, Outcome
+from whylate.soak.model import Cause, Cycle, Outcome
 
 PLAN = ComparisonPlan(sides=("old", "new"), counted=list(CRASHES))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from whylate.lab.description import VirtualBoard
-from whylate.probe.binaries import ProbeBinary
-from whylate.probe.client import Stream
+if TYPE_CHECKING:
+    from whylate.lab.description import VirtualBoard
+    from whylate.probe.binaries import ProbeBinary
+    from whylate.probe.client import Stream
 
 #: Shows a line of progress to the user ("copying the probe to board7").
 Notify = Callable[[str], None]

@@ -17,8 +17,9 @@ from whylate.run.errors import RequestError
 from whylate.run.progress import Observer
 from whylate.soak.card import SoakCard
 from whylate.soak.cycle import CycleRunner
+from whylate.soak.failure_kinds import CRASHES
 from whylate.soak.journal import SoakJournal
-from whylate.soak.model import CRASHES, Cycle, SoakPlan
+from whylate.soak.model import Cycle, SoakPlan
 from whylate.soak.recover import NOT_BACK, recover
 
 #: So many consecutive failures end a soak: the board does not recover by itself.

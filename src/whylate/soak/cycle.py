@@ -24,6 +24,7 @@ from whylate.soak.boot_stages import boot_stages
 from whylate.soak.card import SoakCard
 from whylate.soak.causes import crash_causes, job_causes, worst
 from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot, holds_a_boot
+from whylate.soak.failure_kinds import CRASHES, FailureKind
 from whylate.soak.guard import HANG_UP_S, Guard
 from whylate.soak.journal import CONSOLE, RECORDING
 from whylate.soak.kernel_log import (
@@ -33,17 +34,7 @@ from whylate.soak.kernel_log import (
     show_program_crashes,
 )
 from whylate.soak.line import CycleLine
-from whylate.soak.model import (
-    CRASHES,
-    BootStage,
-    Cause,
-    ConsoleCheck,
-    Cycle,
-    CycleFlash,
-    FailureKind,
-    Outcome,
-    SoakPlan,
-)
+from whylate.soak.model import BootStage, Cause, ConsoleCheck, Cycle, CycleFlash, Outcome, SoakPlan
 from whylate.soak.own_stages import stages_of
 from whylate.soak.reboot import check_means, reboot
 from whylate.soak.run_result import RunResult, read_result

@@ -16,7 +16,6 @@ from whylate.quantities import parse_ns
 from whylate.recording.workloads.clock import CLOCKS, HOWS, REMEDIES
 from whylate.run.errors import RequestError
 from whylate.run.workloads.clock import CLOCK_NAMES, KERNEL_HOWS, ClockTable
-from whylate.run.workloads.offsets import OffsetsTable
 
 
 def _parse_signed(text: str) -> int:
@@ -97,6 +96,8 @@ def _compare_cpus(
     asked: Mapping[str, Any],
 ) -> None:
     """Measure how the clocks of CPUs are to each other, print it, and exit."""
+    from whylate.run.workloads.offsets import OffsetsTable
+
     refused = ("threads", "service", "think", "remedy")
     given = [name for name in refused if asked[name] is not None]
     given += ["via"] if asked["via"] != ("libc",) else []

@@ -18,8 +18,8 @@ from whylate.recording.workloads.clock import (
     Remedy,
 )
 from whylate.run.errors import RequestError
+from whylate.run.sweeps import parse_count
 from whylate.run.workloads.rules import BenchmarkRules, Parameter, one_of
-from whylate.run.workloads.sweeps import parse_count
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Duration
 from whylate.wire.constants import MOST_CLOCK_THREADS
 from whylate.wire.messages import BenchClock, BenchSharedClock

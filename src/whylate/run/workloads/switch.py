@@ -12,8 +12,8 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.switch import OVERS, Over, Switch, SwitchPoint
 from whylate.run.errors import RequestError
+from whylate.run.sweeps import parse_count, parse_size
 from whylate.run.workloads.rules import BenchmarkRules, Knob, Parameter, one_of, set_priority
-from whylate.run.workloads.sweeps import parse_count, parse_size
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Size
 from whylate.wire.constants import (
     LARGEST_SET,
