@@ -15,7 +15,7 @@ from whylate.run.errors import RequestError
 from whylate.wire.constants import MOST_ONE_IN
 
 if TYPE_CHECKING:
-    from whylate.recording.sections import Treatment
+    from whylate.recording.treatments import Treatment
     from whylate.recording.workloads.activations import Engine, RecorderPlan
 
 #: How it is known for how long interrupts or preemption are disabled.

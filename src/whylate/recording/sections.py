@@ -44,12 +44,6 @@ HOOKS: dict[int, HookName] = {
     SectionHook.TRACE_EVENT: "trace event",
 }
 
-#: What is read before executions that are treated, or that their code is flushed, or what is walked
-#: over: other code, or other pages.
-Treatment = Literal["prefetch", "cold", "flush", "code", "tlb"]
-#: Those after which the next execution is of an arm.
-ARMING: tuple[Treatment, ...] = ("flush", "code", "tlb")
-
 PartName = Literal[
     "interrupts", "switches", "locks", "page faults", "time of page faults", "steal", "own code"
 ]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from whylate.recording.load_rates import STOPPED
 from whylate.recording.plan import LoadPlan, RunPlan
-from whylate.recording.workloads import ROWS
 from whylate.recording.workloads.activations.accounting import check_schedule
+from whylate.recording.workloads.benchmarks.registry import ROWS
 from whylate.wire.app_samples import decode_app_samples
 from whylate.wire.codec import WireError
 from whylate.wire.executions import decode_executions

@@ -13,9 +13,8 @@ from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.parameter_types import DURATION, PREDICTED, Parsed
 from whylate.cli.run_options import RunOptions, counters_option, cpus_option, run_options
 from whylate.quantities import parse_ns
-from whylate.recording.workloads.clock import CLOCKS, HOWS, REMEDIES
+from whylate.recording.workloads.clock import CLOCK_NAMES, CLOCKS, HOWS, KERNEL_HOWS, REMEDIES
 from whylate.run.errors import RequestError
-from whylate.run.workloads.clock import CLOCK_NAMES, KERNEL_HOWS, ClockTable
 
 
 def _parse_signed(text: str) -> int:
@@ -70,6 +69,8 @@ def command(
     With --between-cpus two CPUs exchange readings instead: how far the clock of one is ahead of the
     other's, and how much faster it is.
     """
+    from whylate.run.workloads.clock import ClockTable
+
     if between_cpus:
         _compare_cpus(add_offset, add_rate, predict, options, asked)
         return
