@@ -28,6 +28,7 @@ from whylate.lab.image import (
 from whylate.lab.initramfs import Archive
 from whylate.lab.packages import packages_of
 from whylate.lab.roots.read import Root, read_root
+from whylate.lab.sums import cached_sha256
 from whylate.probe.binaries import NoProbeError, probe_binary
 from whylate.text import plain
 
@@ -85,7 +86,7 @@ def prepare_root(
             total,
             board.name,
             probe.sha256,
-            sha256_of(busybox_deb),
+            cached_sha256(busybox_deb),
             sha256_of(Path(__file__)),
         ]
         inputs += [sha256_of(FILES / "image" / name) for name in _SCRIPTS.values()]
