@@ -17,7 +17,7 @@ from whylate.recording.decoder import JournalDecoder
 from whylate.recording.recorder.assembler import WindowAssembler
 from whylate.recording.recorder.raw_events import Names
 from whylate.recording.workloads.activations import RecorderPlan
-from whylate.run.progress import Tally
+from whylate.run.tally import Tally
 from whylate.wire.codec import Message, WireError
 from whylate.wire.frame import Frame, encode_frame
 from whylate.wire.messages import FIRST_CONTROL, MESSAGES

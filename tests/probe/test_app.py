@@ -20,7 +20,8 @@ import pytest
 from whylate.boards.local import LocalBoard
 from whylate.probe.client import Client
 from whylate.probe.errors import ProbeRefusedError
-from whylate.recording.waits import WaitReport, bin_edges, decode_wait
+from whylate.recording.decode_waits import decode_wait
+from whylate.recording.waits import WaitReport, bin_edges
 from whylate.wire.blocks import decode_numbers
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (

@@ -10,9 +10,10 @@ from app_journals import NAMES, THREAD, Wakeup, app_journal, block
 from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
+from whylate.recording.decode_waits import decode_wait
 from whylate.recording.finish import finish
 from whylate.recording.reader import open_recording
-from whylate.recording.waits import WaitReport, bin_edges, bin_of, decode_wait
+from whylate.recording.waits import WaitReport, bin_edges, bin_of
 from whylate.summary.summarize import summarize
 from whylate.wire.codec import WireError
 from whylate.wire.constants import LATEST_NS, WAIT_BINS

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
 from whylate.recording import decoder
-from whylate.recording.finish import MANIFEST, finish
+from whylate.recording.finish import finish
+from whylate.recording.manifest import MANIFEST
 from whylate.recording.recorder import assembler
 from whylate.recording.workloads.activations import RecorderPlan, wakeup
 from whylate.wire.constants import NOT_SEEN, EventKind

@@ -20,7 +20,8 @@ from whylate.recording.moments import now_text
 from whylate.recording.plan import RunPlan
 from whylate.recording.store.journal import Closing, JournalWriter, Opening
 from whylate.run.errors import RequestError
-from whylate.run.progress import Observer, Tally
+from whylate.run.progress import Observer
+from whylate.run.tally import Tally
 from whylate.text import shown
 from whylate.wire.frame import Frame
 from whylate.wire.messages import Message, Result, Welcome

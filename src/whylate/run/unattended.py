@@ -46,9 +46,10 @@ from whylate.run.measure import (
 )
 from whylate.run.preparation.image import RESULT, check_result, image_files
 from whylate.run.preparation.model import Preparation, PreparationError
-from whylate.run.progress import Observer, Step, Tally
+from whylate.run.progress import Observer, Step
 from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening, recorded
 from whylate.run.resolve import check, resolve
+from whylate.run.tally import Tally
 from whylate.run.workloads import rules
 from whylate.run.workloads.counters import counters_command, naming
 from whylate.wire.frame import Frame

@@ -7,21 +7,20 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from whylate.recording.decode_sections import decode_bins
 from whylate.recording.off import (
     CLASSES,
     METHODS,
     MOST_REASON,
     SHOWN,
-    STRETCH_COLUMNS,
     OffCpu,
     OffGroup,
     OffReport,
     OffStretch,
-    Stretches,
     bin_durations,
-    bin_stretches,
 )
-from whylate.recording.sections import MOST_PATH_CALLERS, decode_bins
+from whylate.recording.sections import MOST_PATH_CALLERS
+from whylate.recording.stretches import STRETCH_COLUMNS, Stretches, bin_stretches
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.benchmarks.assembler import RepetitionAssembler
