@@ -34,8 +34,7 @@ import numpy as np
 from long_recording import real_template, write_journal
 from timed_process import Took, run
 from whylate.quantities import parse_ns
-from whylate.recording.finish import MANIFEST
-from whylate.recording.manifest import Manifest
+from whylate.recording.manifest import MANIFEST, Manifest
 from whylate.recording.store.journal import NAME as JOURNAL
 from whylate.recording.store.samples import NAME as SAMPLES
 

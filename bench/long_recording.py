@@ -286,7 +286,7 @@ class JournalMaker:
             return due_ns + min(time_ns - window.due_ns, latency_ns) if time_ns else 0
 
         self.send(
-            replace(
+            msgspec.structs.replace(
                 window,
                 cpu=stretch.cpu,
                 reason=reason,
@@ -300,7 +300,7 @@ class JournalMaker:
                 waking_cpu=stretch.cpu,
             )
         )
-        self.send(replace(events, cpu=stretch.cpu))
+        self.send(msgspec.structs.replace(events, cpu=stretch.cpu))
         self.windows += 1
 
     def close(self) -> None:

@@ -46,8 +46,8 @@ from section_turns import (
     bins_of,
     carry_out,
 )
-from whylate.boards.board import BoardError
-from whylate.lab.description import LabError
+from whylate.boards.errors import BoardError
+from whylate.lab.errors import LabError
 from whylate.run.errors import RequestError
 
 NS_PER_INSTRUCTION = 2

@@ -27,12 +27,14 @@ from whylate.boards.board import ImageFile, notify_nobody
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.qemu.port import FileStream
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import LabError, virtual_board
+from whylate.lab.description import virtual_board
+from whylate.lab.errors import LabError
 from whylate.lab.faults import build
 from whylate.lab.faults.place import SERVICES
 from whylate.lab.image import build as build_image
 from whylate.lab.packages import Packages, contents, read_member
-from whylate.probe.client import Client, ProbeGoneError, Stream
+from whylate.probe.client import Client, Stream
+from whylate.probe.errors import ProbeGoneError
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import KernelFunction, Section
 from whylate.run.unattended import Script

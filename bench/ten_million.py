@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from timed_process import run, summed_up
 from whylate.boards.local import LocalBoard
-from whylate.recording.finish import MANIFEST
-from whylate.recording.manifest import Manifest
+from whylate.recording.manifest import MANIFEST, Manifest
 from whylate.recording.plan import RunPlan
 from whylate.recording.store.samples import NAME, samples_writer
 from whylate.recording.workloads.wakeup import Wakeup

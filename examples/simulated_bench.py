@@ -47,7 +47,8 @@ from bench_files import (
 from bench_line import SerialLine
 from bench_supplies import Strip, strip
 
-from whylate.boards.board import BoardError, ImageFile
+from whylate.boards.board import ImageFile
+from whylate.boards.errors import BoardError
 from whylate.lab.description import virtual_board
 
 

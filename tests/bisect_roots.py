@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from whylate.lab.cache import cache_directory
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 from whylate.lab.packages import Packages
 
 STATUS = "var/lib/dpkg/status"

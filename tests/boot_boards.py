@@ -14,11 +14,12 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from whylate.boards.board import BoardError, Finished, Notify
+from whylate.boards.board import Finished, Notify
 from whylate.boards.boot import restart
 from whylate.boards.boot.extlinux_conf import default_entry
 from whylate.boards.boot.grub_config import entry_of
 from whylate.boards.boot.u_boot_env import ONCE
+from whylate.boards.errors import BoardError
 
 OWN = ["console=ttyS0", "quiet"]
 EXTLINUX = (

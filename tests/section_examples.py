@@ -13,7 +13,7 @@ from whylate.recording.finish import finish
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.recording.samples import Activations
-from whylate.recording.sections import Treatment
+from whylate.recording.treatments import Treatment
 from whylate.summary.model import SectionFigures, Summary
 from whylate.summary.summarize import summarize
 from whylate.wire.constants import ExecutionPart, SectionHook

@@ -339,22 +339,22 @@ def c_source(schema: Schema) -> str:
 # ---------------------------------------------------------------------- Python
 
 
-def python_ranges(schema: Schema, message: Message) -> str:
-    """Return the argument that gives a class its ranges; "" without one."""
+def python_ranges(schema: Schema, message: Message) -> list[str]:
+    """Return the line that gives a class its ranges; none without one."""
     ranges = own_ranges(schema, message)
     pairs = [f'"{name}": ({least:_}, {most:_})' for name, (least, most) in ranges.items()]
-    return f", ranges={{{', '.join(pairs)}}}" if pairs else ""
+    return [f"    RANGES: ClassVar[Ranges] = {{{', '.join(pairs)}}}"] if pairs else []
 
 
 def python_source(schema: Schema) -> str:
     """Return the text of messages.py."""
-    types = "I32, U8, U16, U32, U64, Blob, ListText, ListU16, ListU64, Text"
+    types = "I32, U8, U16, U32, U64, Blob, ListText, ListU16, ListU64, Ranges, Text"
     out = [
         f'"""The messages of the wire.\n\n{NOTICE}\n"""',
         "",
         "from __future__ import annotations",
         "",
-        "from dataclasses import dataclass",
+        "from typing import ClassVar",
         "",
         f"from whylate.wire.codec import {types}",
         "from whylate.wire.codec import Message as Message  # noqa: PLC0414",
@@ -368,10 +368,11 @@ def python_source(schema: Schema) -> str:
     for m in schema.messages:
         out += [
             "",
-            "@dataclass(frozen=True, slots=True)",
-            f"class {m.python_name}(Message, kind={m.id}{python_ranges(schema, m)}):",
+            f"class {m.python_name}(Message, frozen=True):",
             f'    """{m.doc}"""',
             "",
+            f"    KIND: ClassVar[int] = {m.id}",
+            *python_ranges(schema, m),
         ]
         out += [f"    {name}: {PYTHON_TYPES[kind]}" for name, kind in m.fields.items()]
         out.append("")

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
-import secrets
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,7 +125,7 @@ def whole_file(path: Path, *, concurrent: bool = False) -> Iterator[IO[bytes]]:
     Readers see the former file or the whole new one; where the block raises, nothing changes. The
     next writer removes what a killed one has left. concurrent: others may write path meanwhile.
     """
-    unique = f".{secrets.token_hex(4)}" if concurrent else ""
+    unique = f".{os.urandom(4).hex()}" if concurrent else ""
     partial = path.with_name(f"{path.name}{unique}.partial")
     try:
         with create_file(partial) as file:
@@ -151,6 +147,9 @@ def write_whole(path: Path, data: bytes) -> None:
 @contextmanager
 def whole_directory(path: Path) -> Iterator[Path]:
     """Yield a new directory; at the end it is synced and renamed to path. Raises OSError."""
+    import shutil
+    import tempfile
+
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
@@ -196,5 +195,7 @@ def try_lock(fd: int, *, shared: bool = False) -> bool:
 
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal; raises OSError."""
+    import hashlib
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from fractions import Fraction
 
 _MINUS = "−"
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
@@ -155,6 +154,8 @@ def parse_ns(text: str, *, latency: bool) -> int | None:
     latency: only the units ns to s; otherwise also min or m, h and d. Parts of a nanosecond are
     invalid.
     """
+    from fractions import Fraction
+
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         return None

@@ -17,8 +17,9 @@ from pathlib import Path
 from bench_line import SerialLine
 
 from plain_shells import PLAIN_SHELLS
-from whylate.boards.board import BoardError, ImageFile, notify_nobody
+from whylate.boards.board import ImageFile, notify_nobody
 from whylate.boards.deploy import PLACES
+from whylate.boards.errors import BoardError
 from whylate.boards.qemu.arguments import Start, arguments
 from whylate.lab.description import VirtualBoard
 from whylate.lab.image import PROBE, build

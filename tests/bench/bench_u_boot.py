@@ -11,7 +11,8 @@ from bench_boards import put_probe
 
 from whylate.boards.board import notify_nobody
 from whylate.lab.cache import cache_directory
-from whylate.lab.description import LabError, virtual_board
+from whylate.lab.description import virtual_board
+from whylate.lab.errors import LabError
 from whylate.lab.image import Image, build, is_fetched
 from whylate.lab.initramfs import Archive
 from whylate.lab.packages import Packages, contents, read_member

@@ -24,7 +24,8 @@ from bench_line import SerialLine
 from bench_requests import Watcher, request, wait_until
 from bench_supplies import Strip, strip
 
-from whylate.boards.board import BoardBusyError, BoardError, notify_nobody
+from whylate.boards.board import notify_nobody
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.labgrid import coordinator as coordinator_module
 from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard

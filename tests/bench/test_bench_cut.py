@@ -17,7 +17,8 @@ from bench_requests import Watcher, request
 from bench_supplies import Load, Strip, strip
 
 from soak_plans import wakeup_soak
-from whylate.boards.board import BoardError, notify_nobody
+from whylate.boards.board import notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board

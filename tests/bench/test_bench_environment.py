@@ -10,7 +10,8 @@ import pytest
 from bench_files import POWER, SERIAL, environment, ssh_service, target
 from bench_supplies import strip
 
-from whylate.boards.board import BoardError, notify_nobody
+from whylate.boards.board import notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.labgrid.environment import EnvironmentSource, list_targets, target_lock
 from whylate.boards.labgrid.open import labgrid_board
 

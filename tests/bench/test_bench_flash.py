@@ -21,7 +21,8 @@ from bench_supplies import Strip, strip
 
 from small_disk import small_disk
 from whylate.boards import flash as flashing
-from whylate.boards.board import BoardError, notify_nobody
+from whylate.boards.board import notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.flash import flash
 from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard

@@ -16,7 +16,8 @@ from bench_files import POWER, SERIAL, environment, power_port, serial_port, ssh
 from bench_line import SerialLine
 from bench_supplies import Outlet, Strip, relay_card, strip
 
-from whylate.boards.board import BoardBusyError, BoardError, notify_nobody
+from whylate.boards.board import notify_nobody
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.labgrid import calls, supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard
 from whylate.boards.labgrid.open import labgrid_board

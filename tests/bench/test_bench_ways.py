@@ -20,7 +20,8 @@ from bench_line import SerialLine
 from bench_requests import Watcher, request, size_of
 from bench_supplies import Strip, strip
 
-from whylate.boards.board import BoardError, notify_nobody
+from whylate.boards.board import notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.labgrid import board as board_module
 from whylate.boards.labgrid import supply
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard

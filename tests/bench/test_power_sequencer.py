@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pytest
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.power import PowerSequencer
 
 T = TypeVar("T")

@@ -11,7 +11,8 @@ from two_variants import bisect, plan_of
 from whylate.bisect.sets.carry_out import Result
 from whylate.bisect.sets.model import MadeRun
 from whylate.bisect.settings.journal import read_bisection
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.boards.open import BoardOptions, open_board
 from whylate.stats.search.model import Culprits
 from whylate.study.carry_out import ATTEMPTS

@@ -20,7 +20,8 @@ from two_variants import VALUES, bisect, plan_of, write_plan
 from whylate.bisect.settings.journal import read_bisection
 from whylate.bisect.settings.plan import bisect_plan
 from whylate.bisect.settings.provision import KnobProvisioner
-from whylate.boards.board import BoardBusyError, BoardError, Finished, Notify
+from whylate.boards.board import Finished, Notify
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.local import LocalBoard
 from whylate.stats.search.model import Culprits
 from whylate.study.plan_file import read_plan_file, resolve_plan

@@ -13,7 +13,8 @@ from whylate.bisect.commits.versions import CommitVersions
 from whylate.bisect.ordered.model import Step
 from whylate.bisect.ordered.pool import without_boards
 from whylate.bisect.ordered.versions import LostBoardError, Wanted
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.run.progress import Quiet
 
 

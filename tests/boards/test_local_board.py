@@ -11,7 +11,7 @@ import pytest
 
 from processes import lives
 from whylate.boards import local
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.local import LocalBoard
 
 

@@ -9,10 +9,10 @@ from typing import cast
 
 import pytest
 
-from whylate.boards.board import BoardError
 from whylate.boards.boot import u_boot_prompt
 from whylate.boards.boot.u_boot_prompt import boot_by
 from whylate.boards.console.drain import ConsoleStream
+from whylate.boards.errors import BoardError
 
 COUNTDOWN = b"U-Boot 2023.01\r\n\r\nHit any key to stop autoboot:  2 "
 KERNEL = b"Starting kernel ...\r\n\r\n"

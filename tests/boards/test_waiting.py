@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from whylate.boards import waiting as waiting_module
-from whylate.boards.board import BoardBusyError, BoardError, Notify, notify_nobody
+from whylate.boards.board import Notify, notify_nobody
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.state import BoardLock
 from whylate.boards.waiting import Waiting
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from whylate.recording.decoder import JournalDecoder
 from whylate.recording.recorder.assembler import WindowAssembler
 from whylate.recording.recorder.raw_events import Names
 from whylate.recording.workloads.activations import RecorderPlan
-from whylate.run.progress import Tally
+from whylate.run.tally import Tally
 from whylate.wire.codec import Message, WireError
 from whylate.wire.frame import Frame, encode_frame
 from whylate.wire.messages import FIRST_CONTROL, MESSAGES
@@ -52,9 +52,9 @@ def leb128(chance: random.Random) -> bytes:
 def made(chance: random.Random, kind: type[Message]) -> Message:
     """A message with values at the bounds of its ranges, or anywhere."""
     values: dict[str, Any] = {}
-    for item in fields(kind):  # type: ignore[arg-type]
-        type_name = str(item.type)
-        least, most = kind.RANGES.get(item.name, (0, 4))
+    for name in kind.__struct_fields__:
+        type_name = kind.__annotations__[name]
+        least, most = kind.RANGES.get(name, (0, 4))
 
         def pick(least: int = least, most: int = most) -> int:
             where = chance.random()
@@ -63,17 +63,17 @@ def made(chance: random.Random, kind: type[Message]) -> Message:
             return chance.randint(0, 6) if where < 0.8 else fuzz_case.number(chance)
 
         if type_name == "Text":
-            values[item.name] = chance.choice(TEXT)
+            values[name] = chance.choice(TEXT)
         elif type_name == "Blob":
-            values[item.name] = leb128(chance)
+            values[name] = leb128(chance)
         elif type_name == "ListText":
-            values[item.name] = tuple(chance.choices(TEXT, k=chance.randrange(4)))
+            values[name] = tuple(chance.choices(TEXT, k=chance.randrange(4)))
         elif type_name.startswith("List"):
-            values[item.name] = tuple(pick() for _ in range(chance.choice([0, 1, 2, 8])))
-        elif item.name == "count":
-            values[item.name] = chance.choice([0, 1, 2, 3, 65535])
+            values[name] = tuple(pick() for _ in range(chance.choice([0, 1, 2, 8])))
+        elif name == "count":
+            values[name] = chance.choice([0, 1, 2, 3, 65535])
         else:
-            values[item.name] = pick()
+            values[name] = pick()
     return kind(**values)
 
 

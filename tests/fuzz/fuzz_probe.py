@@ -17,12 +17,12 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from dataclasses import replace as changed
 from pathlib import Path
 from typing import Any
 
 import fuzz_case
 from fuzz_frames import GOLDEN, made
+from msgspec.structs import replace as changed
 
 from c_programs import FLAGS, PROBE, WIRE, compile_c
 from whylate import __version__
@@ -138,7 +138,7 @@ def harmless(chance: random.Random, message: Message, folder: Path) -> Message:
         Recorder: lambda: {"engine": chance.choice([0, 0, 3])},
     }  # fmt: skip
     make = safe.get(type(message))
-    return changed(message, **make()) if make is not None else message  # type: ignore[type-var]
+    return changed(message, **make()) if make is not None else message
 
 
 def session(chance: random.Random, folder: Path) -> list[Message]:

@@ -19,7 +19,8 @@ from whylate.lab.description import virtual_board
 from whylate.lab.faults.catalogue import FaultUse
 from whylate.lab.faults.log import LOG_LIMIT, Event
 from whylate.lab.faults.place import logs, place, services
-from whylate.probe.client import Client, ProbeGoneError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeGoneError
 from whylate.run.unattended import Script
 from whylate.wire.messages import CpuStarted, Finish, Hello, Message, Phase, Samples, Wakeup
 from whylate.wire.samples import decode_samples

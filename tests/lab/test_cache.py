@@ -16,7 +16,8 @@ from whylate.boards.board import notify_nobody
 from whylate.files import write_whole
 from whylate.lab import cache
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import LabError, virtual_board
+from whylate.lab.description import virtual_board
+from whylate.lab.errors import LabError
 from whylate.lab.faults import build as build_module
 from whylate.lab.faults import place as place_module
 from whylate.lab.faults.build import programs

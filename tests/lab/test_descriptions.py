@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.qemu.arguments import Start, arguments
-from whylate.lab.description import LabError, names, virtual_board, with_kernel
+from whylate.lab.description import names, virtual_board, with_kernel
+from whylate.lab.errors import LabError
 from whylate.lab.image import Image
 from whylate.lab.qemu import Qemu
 

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from whylate.lab.description import LabError
 from whylate.lab.device_tree import with_property
+from whylate.lab.errors import LabError
 
 Node = tuple[str, dict[str, bytes], list["Node"]]
 

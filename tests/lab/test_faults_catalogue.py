@@ -7,7 +7,8 @@ import re
 import pytest
 
 from whylate.boards.board import notify_nobody
-from whylate.lab.description import LabError, virtual_board
+from whylate.lab.description import virtual_board
+from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import SHARED, fault, names, use
 from whylate.lab.faults.log import Event, FaultLog, fault_log, pack, parse_log, unpack
 from whylate.lab.faults.place import place

@@ -15,12 +15,14 @@ import pytest
 from click.testing import CliRunner
 
 from own_boards import own_boards
-from whylate.boards.board import BoardError, Finished, notify_nobody
+from whylate.boards.board import Finished, notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import held
 from whylate.cli.lab import inject as lab_inject
 from whylate.cli.lab.inject import faults, inject
-from whylate.lab.description import LabError, virtual_board
+from whylate.lab.description import virtual_board
+from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import fault, names, use, uses
 from whylate.lab.faults.log import FaultLog
 from whylate.lab.faults.place import PlacedFault

@@ -12,7 +12,8 @@ import pytest
 from whylate.bisect.differences.find import find_differences
 from whylate.bisect.sides.read import read_side
 from whylate.lab.cache import cache_directory
-from whylate.lab.description import LabError, virtual_board
+from whylate.lab.description import virtual_board
+from whylate.lab.errors import LabError
 from whylate.lab.pairs.make import make_pair
 from whylate.lab.pairs.recipe import SIDES, overlay_directories, pair_names, read_recipe
 from whylate.lab.pairs.tree import RootTree, merged

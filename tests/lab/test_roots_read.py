@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from own_roots import write_tarball
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 from whylate.lab.roots import read
 from whylate.lab.roots.prepare import root_sum
 from whylate.lab.roots.read import read_root

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import xxhash
 
-from whylate.probe.client import COMMAND_S, Client, ProbeError
+from whylate.probe.client import COMMAND_S, Client
+from whylate.probe.errors import ProbeError
 from whylate.wire.constants import OutputStream
 from whylate.wire.messages import Message, Put, Run, RunEnded, RunOutput
 

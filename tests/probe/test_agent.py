@@ -15,7 +15,8 @@ from agent import PIECE, put_file, run_command
 
 from whylate.boards.board import notify_nobody
 from whylate.boards.local import LocalBoard
-from whylate.probe.client import Client, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError
 from whylate.wire.messages import Put, Run
 
 

@@ -18,8 +18,10 @@ import numpy as np
 import pytest
 
 from whylate.boards.local import LocalBoard
-from whylate.probe.client import Client, ProbeRefusedError
-from whylate.recording.waits import WaitReport, bin_edges, decode_wait
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError
+from whylate.recording.decode_waits import decode_wait
+from whylate.recording.waits import WaitReport, bin_edges
 from whylate.wire.blocks import decode_numbers
 from whylate.wire.frame import Frame
 from whylate.wire.messages import (

@@ -15,8 +15,8 @@ import pytest
 from bad_line import Change, Noise, RelayedStream, unchanged
 
 from whylate.boards.qemu.port import FileStream
-from whylate.probe.client import (
-    Client,
+from whylate.probe.client import Client
+from whylate.probe.errors import (
     ProbeError,
     ProbeGoneError,
     ProbeRefusedError,

@@ -14,7 +14,8 @@ import pytest
 from bad_line import RelayedStream, unchanged
 
 from whylate import __version__
-from whylate.probe.client import Client, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError
 from whylate.probe.link import Link
 from whylate.wire.frame import Frame, FrameDecoder, encode_frame
 from whylate.wire.messages import (

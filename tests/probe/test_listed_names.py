@@ -18,7 +18,8 @@ from c_programs import compile_c
 from user_code_files import PROGRAM, SOURCES, build, build_driver, places
 from user_sections import UPROBES
 from whylate.boards.local import LocalBoard
-from whylate.probe.client import Client, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError
 from whylate.wire.constants import (
     LONGEST_PATTERN,
     MOST_LISTED,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from user_sections import COUNTING, NEEDS, command, compiled, output, time_section
-from whylate.probe.client import ProbeRefusedError
+from whylate.probe.errors import ProbeRefusedError
 from whylate.wire.constants import SectionHook
 from whylate.wire.messages import Section
 

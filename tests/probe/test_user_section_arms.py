@@ -14,8 +14,10 @@ import pytest
 
 from processes import probes_below
 from user_sections import NEEDS, Timed, command, compiled, output, time_section
-from whylate.probe.client import ProbeRefusedError
-from whylate.recording.sections import ArmReport, Treatment, decode_arm
+from whylate.probe.errors import ProbeRefusedError
+from whylate.recording.decode_sections import decode_arm
+from whylate.recording.sections import ArmReport
+from whylate.recording.treatments import Treatment
 from whylate.recording.waits import bin_edges
 from whylate.wire.constants import ExecutionFlag
 

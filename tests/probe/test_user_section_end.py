@@ -12,7 +12,7 @@ import pytest
 
 from processes import probes_below
 from user_sections import COUNTING, NEEDS, code_of, command, compiled, time_section
-from whylate.probe.client import ProbeError
+from whylate.probe.errors import ProbeError
 
 pytestmark = [pytest.mark.machine, NEEDS]
 

@@ -11,7 +11,7 @@ from journals import START, opening, write_journal
 from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
-from whylate.recording.sections import Treatment
+from whylate.recording.treatments import Treatment
 from whylate.recording.workloads.section import KernelFunction, Section
 from whylate.wire.constants import SectionHook
 from whylate.wire.messages import (

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 from app_journals import NAMES, THREAD, Wakeup, app_journal, block
+from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
+from whylate.recording.decode_waits import decode_wait
 from whylate.recording.finish import finish
 from whylate.recording.reader import open_recording
-from whylate.recording.waits import WaitReport, bin_edges, bin_of, decode_wait
+from whylate.recording.waits import WaitReport, bin_edges, bin_of
 from whylate.summary.summarize import summarize
 from whylate.wire.codec import WireError
 from whylate.wire.constants import LATEST_NS, WAIT_BINS
@@ -71,7 +72,7 @@ def test_waits_that_contradict_themselves_are_refused(changed: dict[str, object]
     assert decode_wait(sound).count == 3
     changed = {"bins": 3} | changed if "data" in changed and "bins" not in changed else changed
     with pytest.raises(WireError):
-        decode_wait(replace(sound, **changed))  # type: ignore[arg-type]
+        decode_wait(replace(sound, **changed))
 
 
 def test_a_manifest_with_impossible_waits_is_refused() -> None:

@@ -14,10 +14,12 @@ from msgspec.structs import replace
 from whylate.recording.errors import LackingError, RecordingError
 from whylate.recording.reader import open_recording
 from whylate.recording.store.repetitions import NAME
-from whylate.recording.workloads import Benchmark, repetition_assembler
+from whylate.recording.workloads import Benchmark
 from whylate.recording.workloads.benchmarks import CounterPlan, with_counter_name
+from whylate.recording.workloads.benchmarks.command import value_in
+from whylate.recording.workloads.benchmarks.registry import repetition_assembler
 from whylate.recording.workloads.clock import ClockPoint
-from whylate.recording.workloads.command import CommandPoint, value_in
+from whylate.recording.workloads.command import CommandPoint
 from whylate.recording.workloads.memory import MemoryPoint
 from whylate.recording.workloads.switch import SwitchPoint
 from whylate.wire.messages import (

@@ -17,8 +17,8 @@ import pytest
 
 from whylate.boards.local import LocalBoard
 from whylate.recording.errors import RecordingError
-from whylate.recording.finish import MANIFEST, finish
-from whylate.recording.manifest import SCHEMA_VERSION
+from whylate.recording.finish import finish
+from whylate.recording.manifest import MANIFEST, SCHEMA_VERSION
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording
 from whylate.recording.store.journal import CLOSING, OPENING, locked, read_journal

@@ -22,10 +22,10 @@ from off_journals import (
 )
 
 from whylate.recording.errors import RecordingError
-from whylate.recording.off import STRETCH_COLUMNS, Stretches, bin_stretches
 from whylate.recording.reader import open_recording
 from whylate.recording.store.stretches import NAME, read_stretches, write_stretches
-from whylate.recording.workloads import repetition_assembler
+from whylate.recording.stretches import STRETCH_COLUMNS, Stretches, bin_stretches
+from whylate.recording.workloads.benchmarks.registry import repetition_assembler
 from whylate.wire.codec import WireError
 from whylate.wire.constants import OffClass
 from whylate.wire.messages import Message, OffBins, OffCpu, OffGroup, OffLongest, OffRepetition

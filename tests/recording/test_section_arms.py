@@ -28,7 +28,7 @@ from section_examples import Example, recorded
 from whylate.cli import whylate
 from whylate.compare.overlay import overlay_recordings
 from whylate.recording.finish import finish
-from whylate.recording.sections import Treatment
+from whylate.recording.treatments import Treatment
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.section import KernelFunction, Section, TracepointPair, UserCode
 from whylate.report.section_arms import run_rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from journals import INTERVAL, LATENCIES, START, journal, samples
+from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
 from whylate.recording.errors import RecordingError

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from journals import INTERVAL, START, opening, write_journal
+from msgspec.structs import replace
 
 from leb128 import leb128, zigzag
 from whylate.recording import decoder
-from whylate.recording.finish import MANIFEST, finish
+from whylate.recording.finish import finish
+from whylate.recording.manifest import MANIFEST
 from whylate.recording.recorder import assembler
 from whylate.recording.workloads.activations import RecorderPlan, wakeup
 from whylate.wire.constants import NOT_SEEN, EventKind

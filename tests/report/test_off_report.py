@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace as changed
 from pathlib import Path
 
 import pytest
@@ -140,7 +139,7 @@ COUNTERS = ("cycles", "instructions", "icache-stall")
 
 def counted_summary(directory: Path, counts: tuple[int, ...]) -> BenchmarkSummary:
     messages = [
-        changed(message, counted_ns=130_000, counts=counts)
+        replace(message, counted_ns=130_000, counts=counts)
         if isinstance(message, OffLongest) and message.comm == "other"
         else message
         for message in off_messages()

@@ -20,8 +20,9 @@ from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.lab.description import VirtualBoard, virtual_board
 from whylate.lab.faults.log import LOG_LIMIT
 from whylate.lab.faults.place import SERVICES
-from whylate.probe.client import Client, ProbeGoneError
-from whylate.recording.sections import decode_bins
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeGoneError
+from whylate.recording.decode_sections import decode_bins
 from whylate.recording.workloads.section import Section
 from whylate.run.unattended import Script
 from whylate.run.workloads.counters import counters_command, resolve_counters

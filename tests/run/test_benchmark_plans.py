@@ -15,11 +15,11 @@ from whylate.recording.workloads.memory import MemoryPoint
 from whylate.recording.workloads.switch import SwitchPoint
 from whylate.run.errors import RequestError
 from whylate.run.resolve import resolve
+from whylate.run.sweeps import parse_size
 from whylate.run.workloads import rules
 from whylate.run.workloads.clock import ClockTable
 from whylate.run.workloads.counters import check_counters, parse_counters
 from whylate.run.workloads.memory import MemoryTable
-from whylate.run.workloads.sweeps import parse_size
 from whylate.run.workloads.switch import SwitchTable
 from whylate.run.workloads.tables import BenchmarkTable
 

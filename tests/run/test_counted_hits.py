@@ -19,7 +19,8 @@ from whylate.boards.board import notify_nobody
 from whylate.boards.local import LocalBoard
 from whylate.boards.streams.process import ProcessStream
 from whylate.cli import whylate
-from whylate.probe.client import Client, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.errors import RequestError

@@ -16,7 +16,7 @@ from whylate.boards.board import Notify, StartedProbe
 from whylate.boards.local import LocalBoard
 from whylate.boards.streams.process import ProcessStream
 from whylate.probe.budget import CPUS, FACTS
-from whylate.probe.client import ProbeFloodError, ProbeTimeoutError
+from whylate.probe.errors import ProbeFloodError, ProbeTimeoutError
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.wakeup import Wakeup

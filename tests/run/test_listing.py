@@ -12,7 +12,8 @@ from rich.console import Console
 
 from whylate.cli import whylate
 from whylate.cli.section_list import print_listing
-from whylate.probe.client import Client, ProbeError, ProbeFloodError, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeError, ProbeFloodError, ProbeRefusedError
 from whylate.run.errors import RequestError
 from whylate.run.listing import Listing, list_places, parse_pattern
 from whylate.run.workloads.section import parse_place

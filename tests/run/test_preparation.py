@@ -11,7 +11,7 @@ import pytest
 
 from own_boards import own_boards
 from whylate.bisect.outcome import outcome_of
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.local import LocalBoard
 from whylate.boards.open import BoardOptions, open_board
 from whylate.recording.plan import RunPlan

@@ -19,7 +19,7 @@ from section_runs import CALLS, build_caller, command, has_started, report_of, t
 from processes import descendants_of, programs_of
 from user_sections import command as command_of
 from user_sections import output, time_section
-from whylate.probe.client import ProbeRefusedError
+from whylate.probe.errors import ProbeRefusedError
 from whylate.recording.reader import open_recording
 
 pytestmark = [

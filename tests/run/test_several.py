@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.boards.local import LocalBoard
 from whylate.cli.report.latencies import show, show_several
 from whylate.cli.report.outcomes import show_single

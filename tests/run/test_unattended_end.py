@@ -9,7 +9,8 @@ import pytest
 from whylate import __version__
 from whylate.boards.local import LocalBoard
 from whylate.boards.streams.process import ProcessStream
-from whylate.probe.client import Client, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError
 from whylate.run.progress import Quiet
 from whylate.run.unattended import Script, _Reader
 from whylate.wire.messages import Finish, Hello, Pause

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from whylate.boards.board import BoardError, Finished, Notify, StartedProbe
+from whylate.boards.board import Finished, Notify, StartedProbe
+from whylate.boards.errors import BoardError
 from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Stream
 from whylate.recording.manifest import AppEnd, CpuAccount, Manifest, ProbeReport, Problem

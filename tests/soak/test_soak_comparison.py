@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from soak_boards import PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
-from whylate.boards.board import BoardBusyError
+from whylate.boards.errors import BoardBusyError
 from whylate.cli.board import command as board_group
 from whylate.cli.board import soak_run
 from whylate.files import try_lock
@@ -33,9 +33,10 @@ from whylate.soak.comparison import (
     pair_up,
     read_comparison,
 )
+from whylate.soak.failure_kinds import CRASHES
 from whylate.soak.journal import read_soak
 from whylate.soak.kernel_log import KernelLog
-from whylate.soak.model import CRASHES, Cause, Cycle, Outcome
+from whylate.soak.model import Cause, Cycle, Outcome
 
 PLAN = ComparisonPlan(sides=("old", "new"), counted=list(CRASHES))
 

@@ -18,7 +18,8 @@ from click.testing import CliRunner, Result
 from soak_boards import BOOT, PANIC, PaperBoard, recording
 
 from soak_plans import wakeup_soak
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.snapshot import FileContent
 from whylate.boards.notes import noted_run
 from whylate.cli.board import command as board_group
@@ -32,10 +33,11 @@ from whylate.run.progress import Quiet, Step
 from whylate.soak import cycle as soak_cycle
 from whylate.soak import run_result
 from whylate.soak.carry_out import Ended, Goal, soak
+from whylate.soak.failure_kinds import CRASHES
 from whylate.soak.guard import Guard
 from whylate.soak.journal import read_soak
 from whylate.soak.kernel_log import KernelLog, logged_before, search_log
-from whylate.soak.model import CRASHES, Cycle, SoakPlan
+from whylate.soak.model import Cycle, SoakPlan
 
 PLAN = wakeup_soak()
 

@@ -10,8 +10,9 @@ from typing import cast
 import pytest
 
 from boot_boards import OWN, TreeBoard
-from whylate.boards.board import Board, BoardError, notify_nobody
+from whylate.boards.board import Board, notify_nobody
 from whylate.boards.boot import restart
+from whylate.boards.errors import BoardError
 from whylate.boards.ready import boot as boot_own
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.wakeup import Wakeup

@@ -9,7 +9,8 @@ import pytest
 
 from whylate.bisect.ordered_images.model import ordered_images_plan
 from whylate.bisect.ordered_images.versions import ImageVersions
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.files import sha256_of
 from whylate.run.knobs.apply import apply_knobs
 from whylate.run.progress import Quiet

@@ -14,7 +14,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from whylate.boards.board import BoardError, Finished
+from whylate.boards.board import Finished
+from whylate.boards.errors import BoardError
 from whylate.boards.local import LocalBoard
 from whylate.run.errors import RequestError
 from whylate.run.knobs.commands import (

@@ -16,8 +16,7 @@ import pytest
 
 from many_studies import Silent
 from whylate.boards.open import open_board
-from whylate.recording.finish import MANIFEST
-from whylate.recording.manifest import Problem
+from whylate.recording.manifest import MANIFEST, Problem
 from whylate.recording.reader import open_recording
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run import several

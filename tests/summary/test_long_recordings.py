@@ -15,8 +15,7 @@ from timed_process import run
 from whylate.causes.answer import explain
 from whylate.recording import samples as samples_in_memory
 from whylate.recording.errors import DiskError, RecordingError
-from whylate.recording.finish import MANIFEST
-from whylate.recording.manifest import CpuAccount, Manifest
+from whylate.recording.manifest import MANIFEST, CpuAccount, Manifest
 from whylate.recording.samples import Activations
 from whylate.recording.store import samples as samples_file
 from whylate.recording.store import samples_reader, stored_samples

@@ -16,7 +16,8 @@ import pytest
 from journals import samples, write_journal
 from watched_runs import begin, finished, progress, start
 
-from whylate.boards.board import BoardError, notify_nobody
+from whylate.boards.board import notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.local import LocalBoard
 from whylate.boards.notes import noted_run
 from whylate.boards.ready import held

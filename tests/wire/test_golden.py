@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -47,10 +46,15 @@ def named(vector: dict[str, Any]) -> str:
     return f"{vector.get('message', 'samples')}: {vector['note']}"
 
 
+def types_of(kind: type[Message]) -> dict[str, str]:
+    """The fields of a message, each with the name of its type."""
+    return {name: kind.__annotations__[name] for name in kind.__struct_fields__}
+
+
 def message_of(vector: dict[str, Any]) -> Message:
     """The vector's fields as a message: bytes are hexadecimal in the file, lists are tuples."""
     kind = CLASSES[vector["message"]]
-    types = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
+    types = types_of(kind)
     values = {
         name: bytes.fromhex(value)
         if types[name] == "Blob"
@@ -65,13 +69,14 @@ def message_of(vector: dict[str, Any]) -> Message:
 def as_text(vector: dict[str, Any]) -> str:
     """The vector as probe/tests/wire_echo.c prints it."""
     parts = [vector["message"], str(vector["number"])]
-    for field in fields(message_of(vector)):  # type: ignore[arg-type]
-        value = getattr(message_of(vector), field.name)
+    message = message_of(vector)
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
         if isinstance(value, tuple):
             text = "".join(f"{element_as_text(element)}," for element in value)
         else:
             text = element_as_text(value)
-        parts.append(f"{field.name}={text}")
+        parts.append(f"{name}={text}")
     return " ".join([*parts, f"frame={vector['frame']}"])
 
 
@@ -164,7 +169,7 @@ def test_c_refuses_a_payload_that_is_cut_or_has_a_byte_too_many(wire_echo: Any) 
 def at_the_bounds(kind: type[Message]) -> Iterator[tuple[Message, str]]:
     """Messages with one field at a bound of its range, or just beyond it, which is then named."""
     zeros = {"Text": "", "Blob": b"", "ListText": (), "ListU16": (), "ListU64": ()}
-    types = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
+    types = types_of(kind)
     least = {name: bounds[0] for name, bounds in kind.RANGES.items()}
     sound = {
         name: zeros.get(types[name], max(0, least.get(name, 0)))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from whylate.lab.description import VirtualBoard
-from whylate.probe.binaries import ProbeBinary
-from whylate.probe.client import Stream
+if TYPE_CHECKING:
+    from whylate.lab.description import VirtualBoard
+    from whylate.probe.binaries import ProbeBinary
+    from whylate.probe.client import Stream
 
 #: Shows a line of progress to the user ("copying the probe to board7").
 Notify = Callable[[str], None]
@@ -21,14 +22,6 @@ def notify_nobody(text: str) -> None:
 
 #: Path on the board, content, mode.
 ImageFile = tuple[str, bytes, int]
-
-
-class BoardError(Exception):
-    """A board that cannot be used, and what to do about it."""
-
-
-class BoardBusyError(BoardError):
-    """Somebody else holds the board; the text names them."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from whylate import __version__
-from whylate.boards.board import BoardError, Finished, Notify
+from whylate.boards.board import Finished, Notify
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 from whylate.probe.client import Stream

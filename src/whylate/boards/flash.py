@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from whylate.boards.board import Board, BoardError, Notify
+from whylate.boards.board import Board, Notify
+from whylate.boards.errors import BoardError
 from whylate.boards.image_file import PIECE, Image, open_image
 from whylate.boards.notes import forget_image, note_image
 from whylate.files import whole_file

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from whylate.boards.board import BoardError, Notify
+from whylate.boards.board import Notify
+from whylate.boards.errors import BoardError
 
 #: Bytes that are held in memory at a time.
 PIECE = 4 << 20

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from whylate.boards.board import BoardError, Finished, Notify, StartedProbe
+from whylate.boards.board import Finished, Notify, StartedProbe
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 from whylate.boards.streams.process import (
     MAX_OUTPUT,

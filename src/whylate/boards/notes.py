@@ -21,10 +21,11 @@ from typing import TypeVar
 
 import msgspec
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.boards.state import state_directory
 from whylate.files import read_bounded, write_whole
-from whylate.recording.finish import MANIFEST
+from whylate.recording.manifest import MANIFEST
 from whylate.recording.moments import now_text
 
 #: Runs that are remembered of a board.

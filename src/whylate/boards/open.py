@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from whylate.boards.board import Board, BoardError, ImageFile, notify_nobody
+from whylate.boards.board import Board, ImageFile, notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.local import LocalBoard
 from whylate.boards.waiting import Waiting
 from whylate.files import read_bounded

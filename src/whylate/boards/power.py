@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.state import state_directory
 from whylate.files import try_lock
 

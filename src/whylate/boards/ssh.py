@@ -16,8 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from whylate.boards.board import BoardError, Finished, Notify, StartedProbe, notify_nobody
+from whylate.boards.board import Finished, Notify, StartedProbe, notify_nobody
 from whylate.boards.deploy import SLOWEST_BYTES_PER_S, Deployment
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 from whylate.boards.streams.process import (
     MAX_OUTPUT,

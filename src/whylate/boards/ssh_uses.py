@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import socket
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.boards.notes import Use, read_holder, read_uses
 from whylate.boards.ssh import parse_url
 from whylate.boards.state import state_directories

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from whylate.boards.board import BoardBusyError, BoardError
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.files import try_lock
 
 #: A Unix socket's path must fit 108 bytes, so this stays short.

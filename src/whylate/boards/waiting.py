@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from whylate.boards.board import BoardBusyError, Notify, notify_nobody
+from whylate.boards.board import Notify, notify_nobody
+from whylate.boards.errors import BoardBusyError
 from whylate.quantities import format_seconds_up
 
 #: Between two attempts, s. Nobody reports that a lock, or a place of a coordinator, became free.

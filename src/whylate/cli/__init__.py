@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import NoReturn
 
 import click
 
@@ -76,46 +75,18 @@ def whylate(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line; every fault of the user's or the board's is one line."""
-    from whylate.boards.board import BoardError
     from whylate.cli.interrupt import unwind_when_ended
-    from whylate.lab.description import LabError
-    from whylate.probe.client import ProbeError
-    from whylate.recording.errors import DiskError, LackingError, RecordingError
-    from whylate.run.errors import RequestError
 
     unwind_when_ended()
     try:
         whylate(prog_name="whylate", standalone_mode=True)
-    except (BoardError, LabError, ProbeError, DiskError, LackingError) as error:
-        _fail(str(error), 3)
-    except (RequestError, RecordingError) as error:
-        _fail(str(error), 2)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
         # Whoever read our output has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-    except (OSError, UnicodeEncodeError) as error:
-        # A name that a verb did not expect to fail.
-        if isinstance(error, OSError) and error.filename is None:
-            _defect(error)
-        reason = error.strerror if isinstance(error, OSError) else "its name is not UTF-8"
-        name = error.filename if isinstance(error, OSError) else error.object
-        _fail(f"{name} cannot be used: {reason}", 2)
-    except Exception as error:  # a defect of ours: it is no failed requirement, which is 1
-        _defect(error)
+    except Exception as error:
+        from whylate.cli.failures import exit_with
 
-
-def _defect(error: Exception) -> NoReturn:
-    import traceback
-
-    traceback.print_exception(error)
-    _fail(f"this is a defect of whylate, please report it: {type(error).__name__}", 3)
-
-
-def _fail(text: str, status: int) -> NoReturn:
-    from whylate.text import plain
-
-    sys.stderr.write(f"whylate: {plain(text, 1000)}\n")
-    sys.exit(status)
+        exit_with(error)

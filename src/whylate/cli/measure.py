@@ -7,13 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from whylate.cli.measure_program import MeasureCommand, program_to_watch
 from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import CLAIM, DURATION, REQUIREMENT
-from whylate.cli.report.latencies import show, show_several
-from whylate.cli.report.outcomes import show_single
 from whylate.cli.run_options import (
     RunOptions,
     counters_option,
@@ -21,16 +18,12 @@ from whylate.cli.run_options import (
     make_runs,
     run_options,
 )
-from whylate.recording.workloads.activations import RecorderPlan
-from whylate.recording.workloads.app import App
-from whylate.recording.workloads.benchmarks import CounterPlan
-from whylate.recording.workloads.wakeup import UntilPlan, Wakeup
-from whylate.run.detaching import draw_detached
 from whylate.run.errors import RequestError
 
 if TYPE_CHECKING:
     from whylate.recording.workloads import Workload
-    from whylate.recording.workloads.activations import Engine
+    from whylate.recording.workloads.activations import Engine, RecorderPlan
+    from whylate.recording.workloads.wakeup import UntilPlan
     from whylate.summary.requirements import RateLimit
 
 #: A run with --until goes on after its limit was exceeded, but not more often than this.
@@ -113,6 +106,13 @@ def command(
     is an activation. It is due when the timer, the interrupt or the thread came that woke it.
     COMMAND is started for the run and ended with it. Nothing in the program is changed.
     """
+    from whylate.cli.report.latencies import show, show_several
+    from whylate.cli.report.outcomes import show_single
+    from whylate.recording.workloads.activations import RecorderPlan
+    from whylate.recording.workloads.app import App
+    from whylate.recording.workloads.benchmarks import CounterPlan
+    from whylate.recording.workloads.wakeup import Wakeup
+
     if no_recorder and stop_above_ns is not None:
         raise RequestError("--stop-above keeps what was recorded: not with --no-recorder")
     if phases and not options.virtual_time:
@@ -172,6 +172,10 @@ def with_detached(
 
     Raises RequestError where it was asked for, and is not.
     """
+    import msgspec
+
+    from whylate.run.detaching import draw_detached
+
     if recorder is None or recorder.stop_above_ns is not None:
         return recorder
     drawn = draw_detached(duration_ns, interval_ns, seed)
@@ -182,6 +186,7 @@ def with_detached(
 
 def plan_until(claim: RateLimit) -> UntilPlan:
     """Return when a run has borne out a claim: after how long, by how often it was exceeded."""
+    from whylate.recording.workloads.wakeup import UntilPlan
     from whylate.stats.tail.worst_case import seconds_until
 
     per_s = 1e9 / claim.every_ns

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from whylate.cli.bench import VERBS as BENCHMARKS
-from whylate.cli.bench import bench
 from whylate.cli.option_groups import CommandWords
-from whylate.recording.workloads.app import CommandTarget, CommTarget, PidTarget, Target
 from whylate.run.errors import RequestError
+
+if TYPE_CHECKING:
+    from whylate.recording.workloads.app import Target
 
 _OWN_THREADS = "is for the probe's own threads: a program's threads have their own"
 #: Options that mean nothing for a program, by their parameters, and why.
@@ -36,6 +37,8 @@ def program_to_watch(
     boards: Sequence[str],
 ) -> Target | None:
     """Return the program to watch; None: the probe's own threads. Raises RequestError."""
+    from whylate.recording.workloads.app import CommandTarget, CommTarget, PidTarget
+
     targets: list[Target] = []
     if comm is not None:
         targets.append(CommTarget(comm))
@@ -76,6 +79,8 @@ class MeasureCommand(CommandWords):
 
 def _present_spelling(args: Sequence[str], at: int) -> str:
     """Return a command line as it is written now; at: where --workload is."""
+    from whylate.cli.bench import VERBS as BENCHMARKS
+
     _, equals, workload = args[at].partition("=")
     rest = list(args[at + 1 :])
     if not equals and rest:
@@ -86,6 +91,9 @@ def _present_spelling(args: Sequence[str], at: int) -> str:
 
 def _benchmarks_with(option: str) -> list[str]:
     """Return the benchmarks that have an option."""
+    from whylate.cli.bench import VERBS as BENCHMARKS
+    from whylate.cli.bench import bench
+
     context = click.Context(bench)
     commands = {name: bench.get_command(context, name) for name in BENCHMARKS}
     return [

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from whylate.recording.errors import LackingError
-from whylate.recording.imported.recording import is_imported, read_about
 from whylate.text import plain
 
 
@@ -32,6 +31,8 @@ def refuse_imported(paths: Iterable[Path], lacking: str) -> None:
 
     lacking: what the verb needs and an imported recording does not have, and what to do.
     """
+    from whylate.recording.imported.recording import is_imported, read_about
+
     for path in paths:
         if is_imported(path):
             tool = read_about(path).tool

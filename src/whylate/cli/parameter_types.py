@@ -11,14 +11,12 @@ import click
 
 from whylate.files import check_new_path
 from whylate.quantities import parse_ns
-from whylate.recording.plan import THREADS, Setting
 from whylate.run.errors import RequestError
-from whylate.run.knobs.files import threads_setting
-from whylate.run.loads import parse_load
-from whylate.run.workloads.sweeps import parse_count
+from whylate.run.sweeps import parse_count
 from whylate.text import plain
 
 if TYPE_CHECKING:
+    from whylate.recording.plan import LoadPlan, Setting
     from whylate.summary.requirements import RateLimit
 
 _T = TypeVar("_T")
@@ -109,7 +107,16 @@ def _parse_cpus(text: str) -> tuple[int, ...]:
     return tuple(cpus)
 
 
+def _parse_load(text: str) -> LoadPlan:
+    from whylate.run.loads import parse_load
+
+    return parse_load(text)
+
+
 def _parse_setting(text: str) -> Setting:
+    from whylate.recording.plan import THREADS, Setting
+    from whylate.run.knobs.files import threads_setting
+
     if text.startswith(THREADS):
         # The name of a thread may have any character.
         name, _, priority = text.rpartition("=")
@@ -148,7 +155,7 @@ def _parse_predicted(text: str) -> int | None:
 DURATION = Parsed("time", _parse_duration)
 #: Their numbers, in the order given.
 CPUS = Parsed("cpus", _parse_cpus)
-LOAD = Parsed("load", parse_load)
+LOAD = Parsed("load", _parse_load)
 #: A file under /proc/sys, /proc/irq or /sys, and its value for the run; or a priority of threads.
 SETTING = Parsed("path=value", _parse_setting)
 #: Checked here, and kept as it was written.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from numbers import Integral, Real
 
-import msgspec
-
 from whylate.cli.option_groups import Heading, option_under
 
 json_option = option_under(Heading.OUTPUT)(
@@ -15,6 +13,8 @@ json_option = option_under(Heading.OUTPUT)(
 
 def print_json(document: object) -> None:
     """Print one JSON object, indented, and nothing else."""
+    import msgspec
+
     try:
         text = msgspec.json.encode(document, enc_hook=_python_number)
     except UnicodeEncodeError:  # a file name need not be UTF-8
@@ -27,6 +27,8 @@ def print_json(document: object) -> None:
 
 def print_document(name: str, content: object) -> None:
     """Print a struct or a mapping as one of whylate's documents, with its format and version."""
+    import msgspec
+
     keys = msgspec.to_builtins(content, enc_hook=_python_number)
     print_json({"format": f"whylate-{name}", "version": 1, **keys})
 

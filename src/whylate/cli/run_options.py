@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from whylate.boards.open import BoardOptions, all_boards, open_board
 from whylate.boards.waiting import Waiting
 from whylate.cli.board_options import (
     environment_option,
@@ -22,16 +21,14 @@ from whylate.cli.board_options import (
     wait_option,
 )
 from whylate.cli.interrupt import Interrupt
-from whylate.cli.live import BoardsView
 from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import CPUS, LOAD, SETTING, CommaList, NewPath
-from whylate.lab.description import names as virtual_boards
-from whylate.recording.plan import LoadPlan, RunPlan, Setting
 from whylate.run.errors import RequestError
-from whylate.run.loads import parse_faults
 from whylate.text import path_part
 
 if TYPE_CHECKING:
+    from whylate.boards.open import BoardOptions
+    from whylate.recording.plan import LoadPlan, RunPlan, Setting
     from whylate.recording.workloads import Workload
     from whylate.run.several import Outcome
 
@@ -117,6 +114,8 @@ def run_options(verb: Callable[..., None]) -> Callable[..., None]:
         wait_ns: int,
         **given: Any,
     ) -> None:
+        from whylate.boards.open import BoardOptions
+
         waiting = Waiting(wait_ns / 1e9)
         board = BoardOptions(smp, kernel_args, environment, root=root, waiting=waiting)
         values = {name: given.pop(name) for name in passed & given.keys()}
@@ -131,6 +130,9 @@ def run_options(verb: Callable[..., None]) -> Callable[..., None]:
 
 def _board_names(boards: str, options: BoardOptions, *, every: bool) -> list[str]:
     """Return the boards to measure; raises RequestError."""
+    from whylate.boards.open import all_boards
+    from whylate.lab.description import names as virtual_boards
+
     names = all_boards(options) if every else [name for name in boards.split(",") if name]
     if not names or len(set(names)) != len(names):
         raise RequestError("name each board once, with commas between them")
@@ -168,6 +170,10 @@ def make_runs(workload: Workload, options: RunOptions, phases: int | None = None
 
     Raises RequestError for what no board can do, and PlannedError within plan_only().
     """
+    from whylate.boards.open import open_board
+    from whylate.cli.live import BoardsView
+    from whylate.recording.plan import RunPlan
+    from whylate.run.loads import parse_faults
     from whylate.run.resolve import check
     from whylate.run.several import Job, carry_out, carry_out_rounds
     from whylate.run.several import phases as phases_of

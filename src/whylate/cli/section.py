@@ -10,19 +10,13 @@ import click
 
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION, REQUIREMENT
-from whylate.cli.report.latencies import show, show_several
-from whylate.cli.report.outcomes import show_single
 from whylate.cli.run_options import RunOptions, counters_option, make_runs, run_options
-from whylate.recording.workloads.activations import RecorderPlan
-from whylate.recording.workloads.benchmarks import CounterPlan
-from whylate.recording.workloads.section import Section
 from whylate.run.errors import RequestError
-from whylate.run.workloads.section import parse_place
 from whylate.wire.constants import MOST_ONE_IN
 
 if TYPE_CHECKING:
-    from whylate.recording.sections import Treatment
-    from whylate.recording.workloads.activations import Engine
+    from whylate.recording.treatments import Treatment
+    from whylate.recording.workloads.activations import Engine, RecorderPlan
 
 #: How it is known for how long interrupts or preemption are disabled.
 OF_OFF = ("samples", "tracepoints")
@@ -137,6 +131,12 @@ def command(
     Every execution is accounted for: entries = returned + in flight + left + refused. BOARD is as
     for whylate measure.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
+    from whylate.cli.report.latencies import show, show_several
+    from whylate.cli.report.outcomes import show_single
+    from whylate.recording.workloads.benchmarks import CounterPlan
+    from whylate.recording.workloads.section import Section
+    from whylate.run.workloads.section import parse_place
+
     if section in ("irqs-off", "preempt-off"):
         from whylate.cli.section_off import check_options, sample_off
 
@@ -181,6 +181,8 @@ def command(
 
 def plan_recorder(engine: Engine | None, threshold_ns: int | None) -> RecorderPlan | None:
     """Return what is recorded of executions; None: nothing, neither option was given."""
+    from whylate.recording.workloads.activations import RecorderPlan
+
     if engine is None and threshold_ns is None:
         return None
     return RecorderPlan(

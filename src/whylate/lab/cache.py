@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whylate.files import try_lock
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 
 #: Far beyond what fetching and making all images takes on a slow line.
 PATIENCE_S = 1200.0

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-
-class LabError(Exception):
-    """A virtual board cannot be built or described: one line with what to do."""
-
+from whylate.lab.errors import LabError
 
 #: Beside the package in a checkout, inside it in a wheel.
 _PACKAGED = Path(__file__).parent / "files"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 
 _MAGIC = 0xD00DFEED
 _BEGIN_NODE, _END_NODE, _PROP, _NOP, _END = 1, 2, 3, 4, 9

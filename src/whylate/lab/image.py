@@ -15,10 +15,12 @@ import msgspec
 
 from whylate.files import sha256_of
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import FILES, Description, LabError, VirtualBoard
+from whylate.lab.description import FILES, Description, VirtualBoard
 from whylate.lab.device_tree import with_property
+from whylate.lab.errors import LabError
 from whylate.lab.initramfs import Archive
 from whylate.lab.packages import contents, packages_of, read_member
+from whylate.lab.sums import cached_sha256
 from whylate.probe.binaries import NoProbeError, probe_binary
 
 BUSYBOX = "busybox-static"
@@ -84,7 +86,7 @@ def _unpack_kernel(
     """Extract the kernel, the device tree and the modules from a package, once."""
     wanted = board.description
     key = hashlib.sha256(
-        f"{sha256_of(package)} {wanted.dtb} {wanted.dtb_set} {wanted.modules} plain".encode()
+        f"{cached_sha256(package)} {wanted.dtb} {wanted.dtb_set} {wanted.modules} plain".encode()
     ).hexdigest()[:16]
     here = directory / key
     note = here / "kernel.json"
@@ -210,8 +212,8 @@ def _make(
     except NoProbeError as error:
         raise LabError(str(error)) from None
     inputs = hashlib.sha256()
-    for text in (board.name, kernel.kernel, kernel.dtb or "", sha256_of(busybox_deb), probe.sha256,
-                 board.description.port, *kernel.modules):  # fmt: skip
+    texts = [board.name, kernel.kernel, kernel.dtb or "", cached_sha256(busybox_deb), probe.sha256]
+    for text in (*texts, board.description.port, *kernel.modules):
         inputs.update(text.encode() + b"\0")
     for name in ("init", "on-port"):
         inputs.update((FILES / "image" / name).read_bytes() + b"\0")

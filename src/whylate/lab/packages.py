@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whylate.files import sha256_of, write_whole
-from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.description import VirtualBoard
+from whylate.lab.errors import LabError
+from whylate.lab.sums import cached_sha256
 
 #: Long enough for a slow mirror, short enough not to look like a hang.
 FETCH_S = 900
@@ -214,7 +216,7 @@ def _kept(directory: Path) -> Path | None:
         recorded = (directory / "sha256").read_text().strip()
     except OSError:
         return None
-    return files[0] if len(files) == 1 and recorded == sha256_of(files[0]) else None
+    return files[0] if len(files) == 1 and recorded == cached_sha256(files[0]) else None
 
 
 @contextmanager

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.description import VirtualBoard
+from whylate.lab.errors import LabError
 from whylate.lab.packages import BACKPORTS, Packages, contents
 
 #: The first version that shares virtual time fairly among the CPUs of a board.

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.description import VirtualBoard
+from whylate.lab.errors import LabError
 from whylate.lab.network import NETWORK_SCRIPT, SERVICES
 from whylate.lab.packages import contents, packages_of, read_member
 

@@ -16,7 +16,7 @@ from whylate.predict.store import read_forecasts
 from whylate.predict.workloads import read_measured
 from whylate.predict.workloads.wakeup import condition_of
 from whylate.recording.errors import RecordingError
-from whylate.recording.finish import MANIFEST
+from whylate.recording.manifest import MANIFEST
 from whylate.recording.reader import Recording, open_recording
 from whylate.stats.limits import binomial_limits
 

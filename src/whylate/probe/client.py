@@ -12,6 +12,13 @@ from typing import Protocol
 
 from whylate import __version__
 from whylate.probe.budget import COMMANDS, HELLO, Budget, Spent
+from whylate.probe.errors import (
+    ProbeFloodError,
+    ProbeGoneError,
+    ProbeRefusedError,
+    ProbeTimeoutError,
+    ProbeVersionError,
+)
 from whylate.probe.link import Link
 from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame
@@ -65,35 +72,6 @@ class Stream(Protocol):
 
     def close(self) -> None:
         """Hang up, and wait until the other end has ended where that is visible."""
-
-
-class ProbeError(Exception):
-    """The probe could not execute a command."""
-
-
-class ProbeGoneError(ProbeError):
-    """The stream to the probe has ended."""
-
-
-class ProbeTimeoutError(ProbeError):
-    """The probe did not answer in time."""
-
-
-class ProbeFloodError(ProbeError):
-    """The board sent more than a probe does."""
-
-
-class ProbeRefusedError(ProbeError):
-    """The probe refused a command, with the reason."""
-
-    def __init__(self, text: str, error: int) -> None:
-        super().__init__(text)
-        #: An errno of the board.
-        self.error = error
-
-
-class ProbeVersionError(ProbeError):
-    """The probe speaks another version of the protocol, or is of another whylate."""
 
 
 class Client:

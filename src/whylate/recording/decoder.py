@@ -13,10 +13,10 @@ from whylate.recording.manifest import LATE_START, AppEnd, Problem
 from whylate.recording.recorder.assembler import WindowAssembler
 from whylate.recording.sections import SectionReport
 from whylate.recording.store.journal import CLOSING, OPENING, Closing, Opening
-from whylate.recording.workloads import BENCHMARK_MESSAGES, repetition_assembler
 from whylate.recording.workloads.activations.assembler import Sink
 from whylate.recording.workloads.activations.registry import activation_assembler
 from whylate.recording.workloads.benchmarks import CounterPlan, with_counter_name
+from whylate.recording.workloads.benchmarks.registry import BENCHMARK_MESSAGES, repetition_assembler
 from whylate.text import shown
 from whylate.wire.block_batches import BLOCK_KINDS
 from whylate.wire.codec import WireError

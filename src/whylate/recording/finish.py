@@ -21,6 +21,7 @@ from whylate.recording.console.log import (
 from whylate.recording.decoder import JournalDecoder
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.manifest import (
+    MANIFEST,
     SCHEMA_VERSION,
     CrashReport,
     Manifest,
@@ -49,7 +50,6 @@ from whylate.recording.waits import WaitReport
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.wire.frame import FrameCounts
 
-MANIFEST = "manifest.json"
 #: The note of a run that ended at the first activation later than its plan allows.
 STOPPED = "stopped"
 #: Code of the host's problem where a run ended because enough was known.

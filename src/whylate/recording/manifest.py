@@ -16,6 +16,8 @@ from whylate.recording.sections import SectionReport
 from whylate.recording.turns import TurnReport
 from whylate.recording.waits import WaitReport
 
+#: Name of its file in a recording.
+MANIFEST = "manifest.json"
 #: Version of the manifest and of the Parquet columns. A reader refuses a newer one and converts an
 #: older one (whylate.recording.former_schema).
 SCHEMA_VERSION = 6

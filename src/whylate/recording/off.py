@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import msgspec
-import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from whylate.recording.bounds import Count, Cpu, Small, TimeNs
 from whylate.recording.sections import MOST_PATH_CALLERS, CpuBins
@@ -42,8 +39,6 @@ MOST_REASON = 300
 MOST_BINS = 60
 #: What shows that it was disabled.
 SHOWN = ("disabled", "handler")
-#: The columns of stretches.parquet.
-STRETCH_COLUMNS = ("turn", "at_ns", "seen_ns", "points", "cpu", "pid", "group")
 
 
 class OffCpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,19 +126,6 @@ class OffReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("a stretch of no group")
 
 
-def bin_stretches(seen_ns: NDArray[np.int64], period_ns: int) -> list[OffBin]:
-    """Return how many stretches lasted how long, of those of a period or more."""
-    edges = np.round(period_ns * 2.0 ** (np.arange(MOST_BINS + 1) / 2)).astype(np.int64)
-    edges = edges[: int(np.searchsorted(edges, int(seen_ns.max(initial=0)), "right")) + 1]
-    counts: NDArray[Any] = np.empty(0, np.int64)
-    if edges.size > 1:
-        counts, _ = np.histogram(np.minimum(seen_ns, edges[-1] - 1), edges)
-    return [
-        OffBin(int(low), int(high), int(count))
-        for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
-    ]
-
-
 def count_durations(durations: Sequence[CpuBins]) -> dict[int, int]:
     """Return how many stretches of all CPUs are in each bin, in ascending order."""
     counts: dict[int, int] = {}
@@ -163,15 +145,3 @@ def bin_durations(durations: Sequence[CpuBins]) -> list[OffBin]:
         OffBin(bin_edges(PARTS * octave)[0], bin_edges(PARTS * octave + PARTS - 1)[1], count)
         for octave, count in counts.items()
     ]
-
-
-@dataclass(frozen=True)
-class Stretches:
-    """All stretches of a recording; columns: STRETCH_COLUMNS, int64, shape (n,)."""
-
-    columns: Mapping[str, NDArray[np.int64]]
-
-    @property
-    def n(self) -> int:
-        """The number of stretches."""
-        return len(self.columns["turn"])

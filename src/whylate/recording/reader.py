@@ -15,9 +15,9 @@ import msgspec
 from whylate.files import read_bounded
 from whylate.recording import former_schema
 from whylate.recording.errors import LackingError, RecordingError
-from whylate.recording.finish import MANIFEST, finish, newer_schema
+from whylate.recording.finish import finish, newer_schema
 from whylate.recording.imported.recording import is_imported
-from whylate.recording.manifest import SCHEMA_VERSION, Manifest
+from whylate.recording.manifest import MANIFEST, SCHEMA_VERSION, Manifest
 from whylate.recording.repetitions import Repetitions
 from whylate.recording.samples import Activations, CpuSamples, Numbered
 from whylate.recording.store import journal

@@ -10,8 +10,6 @@ from msgspec import Meta
 
 from whylate.recording.bounds import Count, Cpu, Integer, TimeNs
 from whylate.recording.waits import WaitBin
-from whylate.wire.blocks import decode_numbers, decode_rows
-from whylate.wire.codec import WireError
 from whylate.wire.constants import (
     MOST_EXECUTION_COUNTS,
     MOST_LOCK_GROUPS,
@@ -22,7 +20,6 @@ from whylate.wire.constants import (
     ExecutionPart,
     SectionHook,
 )
-from whylate.wire.messages import ExecutionBins, OffBins, SectionArm
 
 #: Callers of a wait that are kept (probe/src/section/bpf/layout.h).
 MOST_CALLERS = 8
@@ -43,12 +40,6 @@ HOOKS: dict[int, HookName] = {
     SectionHook.KPROBE_EVENT: "kprobe event",
     SectionHook.TRACE_EVENT: "trace event",
 }
-
-#: What is read before executions that are treated, or that their code is flushed, or what is walked
-#: over: other code, or other pages.
-Treatment = Literal["prefetch", "cold", "flush", "code", "tlb"]
-#: Those after which the next execution is of an arm.
-ARMING: tuple[Treatment, ...] = ("flush", "code", "tlb")
 
 PartName = Literal[
     "interrupts", "switches", "locks", "page faults", "time of page faults", "steal", "own code"
@@ -75,15 +66,6 @@ class CpuBins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Raise ValueError for bins in no order."""
         if any(later.bin <= before.bin for before, later in pairwise(self.bins)):
             raise ValueError("bins of executions in no order")
-
-
-def decode_bins(message: ExecutionBins | OffBins) -> CpuBins:
-    """Return the bins that have any; raises WireError for what no board can have counted."""
-    rows = decode_rows(decode_numbers(message.data), message.bins, "waits").tolist()
-    try:
-        return msgspec.convert({"cpu": message.cpu, "bins": rows}, CpuBins)
-    except msgspec.ValidationError as error:
-        raise WireError(f"bins of executions: {error}") from None
 
 
 class SectionAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -212,18 +194,6 @@ class ArmReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     def reads_counted(self) -> int:
         """How often it is known for how long was read."""
         return sum(part.count for part in self.bins)
-
-
-def decode_arm(message: SectionArm) -> ArmReport:
-    """Return an arm; raises WireError for what no board can have counted."""
-    fields = {
-        name: getattr(message, name) for name in ArmReport.__struct_fields__ if name != "bins"
-    }
-    bins = decode_rows(decode_numbers(message.data), message.bins, "waits").tolist()
-    try:
-        return msgspec.convert(fields | {"treated": bool(message.treated), "bins": bins}, ArmReport)
-    except msgspec.ValidationError as error:
-        raise WireError(f"an arm of an experiment: {error}") from None
 
 
 class SectionReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

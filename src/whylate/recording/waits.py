@@ -11,25 +11,17 @@ from itertools import pairwise
 from typing import Annotated, Literal
 
 import msgspec
-import numpy as np
 from msgspec import Meta
 
 from whylate.recording.bounds import Count, TimeNs
-from whylate.wire.app_samples import ORIGINS
-from whylate.wire.blocks import decode_numbers, decode_rows
-from whylate.wire.codec import WireError
 from whylate.wire.constants import HIGHEST_PID, MOST_WAITS, WAIT_BINS
-from whylate.wire.messages import AppWait
 
 #: Bins in an octave; below that many ns each has a bin of its own.
 PARTS = 16
 #: What ends a wait; "": of waits that have no group of their own.
 Origin = Literal["", "timer", "interrupt", "softirq", "thread"]
-#: By the lowest bits of task_struct.__state (include/linux/sched.h).
 States = Literal["interruptible", "uninterruptible", "stopped", "other"]
 Pid = Annotated[int, Meta(ge=0, le=HIGHEST_PID)]
-
-_STATES: dict[int, States] = {1: "interruptible", 2: "uninterruptible", 4: "stopped", 8: "stopped"}
 
 
 class WaitBin(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -92,28 +84,3 @@ def bin_edges(number: int) -> tuple[int, int]:
     shift = number // PARTS - 1
     low = (PARTS + number % PARTS) << shift
     return low, low + (1 << shift)
-
-
-def decode_wait(message: AppWait) -> WaitReport:
-    """Return a group of waits without names; raises WireError for what no board can have seen."""
-    rows = decode_rows(decode_numbers(message.data), message.bins, "waits")
-    if rows.size and (int(rows.min()) < 0 or int(np.max(rows[:, 1])) > MOST_WAITS):
-        raise WireError("an impossible number of waits")
-    try:
-        return msgspec.convert(
-            {
-                "pid": message.tid,
-                "waker": message.waker,
-                "origin": ORIGINS[message.origin] if message.origin else "",
-                "state": _STATES.get(message.state, "other"),
-                "system_call": message.system_call - 1 if message.system_call else None,
-                "futex": message.futex,
-                "count": message.count,
-                "total_ns": message.total_ns,
-                "longest_ns": message.longest_ns,
-                "bins": rows.tolist(),
-            },
-            WaitReport,
-        )
-    except msgspec.ValidationError as error:
-        raise WireError(f"waits of a program: {error}") from None

@@ -8,7 +8,7 @@ from whylate.compare.made_experiments import MadeExperiment
 from whylate.compare.overlay import OverlayRun
 from whylate.compare.words import names_text
 from whylate.quantities import format_count, format_percent, format_short_ns
-from whylate.recording.sections import Treatment
+from whylate.recording.treatments import Treatment
 from whylate.summary.arms import ArmFigures, Bounded, ExperimentFigures
 from whylate.summary.model import Summary
 from whylate.text import plain

@@ -9,7 +9,7 @@ from whylate.quantities import format_count, format_ns, format_seconds, format_s
 from whylate.recording.hits import parse_fact_line
 from whylate.recording.manifest import HitReport
 from whylate.recording.plan import FaultPlan
-from whylate.recording.sections import ARMING
+from whylate.recording.treatments import ARMING
 from whylate.summary import model
 from whylate.summary.model import (
     AddedFigure,

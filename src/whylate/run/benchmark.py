@@ -6,7 +6,7 @@ import errno
 import time
 from dataclasses import replace
 
-from whylate.probe.client import ProbeRefusedError, ProbeTimeoutError
+from whylate.probe.errors import ProbeRefusedError, ProbeTimeoutError
 from whylate.recording.workloads.benchmarks import BenchmarkWorkload
 from whylate.recording.workloads.point_names import point_names
 from whylate.run.hits import start_hits

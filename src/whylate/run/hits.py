@@ -6,7 +6,8 @@ import errno
 import re
 from collections.abc import Iterable, Sequence
 
-from whylate.probe.client import Client, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError
 from whylate.recording.hits import counted, parse_fact_line
 from whylate.recording.plan import RunPlan
 from whylate.run.errors import RequestError

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from whylate.probe.budget import LIST
-from whylate.probe.client import Client, ProbeError, ProbeFloodError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeError, ProbeFloodError
 from whylate.run.errors import RequestError
 from whylate.run.workloads.app import check_pid
 from whylate.run.workloads.section import is_own

@@ -15,7 +15,8 @@ from whylate.boards.board import Console, Notify, StartedProbe
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, cpu_model, for_release
 from whylate.boards.files import measure_frequencies, probe_facts, read_files
 from whylate.probe.budget import CPUS, FACTS, FINISH, LEAVE, PREPARE
-from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.recording.device_loads import BLOCK, parse_block
 from whylate.recording.finish import REACHED, finish
 from whylate.recording.manifest import Change, Manifest, Problem, State
@@ -27,7 +28,7 @@ from whylate.run.budgets import LEAST_RATE, measuring_budget
 from whylate.run.console import copy_console
 from whylate.run.hits import end_hits, start_hits
 from whylate.run.net_ends import Arguments, net_ends
-from whylate.run.progress import Observer, Step, Tally
+from whylate.run.progress import Observer, Step
 from whylate.run.record import (
     REPORT_S,
     WARM_UP_S,
@@ -39,6 +40,7 @@ from whylate.run.record import (
     recorded,
 )
 from whylate.run.resolve import check, resolve
+from whylate.run.tally import Tally
 from whylate.run.workloads import activation_rules
 from whylate.run.workloads.counters import naming, start_counters
 from whylate.wire.messages import Detach, LoadStart, Recorder, Setting, Stop

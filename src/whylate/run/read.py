@@ -12,10 +12,9 @@ from whylate.boards.facts import for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import measure_frequencies, probe_facts, read_files, read_long_file
 from whylate.probe.budget import CPUS, FACTS, PREPARE
-from whylate.probe.client import Client, ProbeRefusedError, ProbeTimeoutError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError, ProbeTimeoutError
 from whylate.recording.manifest import RecorderReport
-from whylate.recording.recorder.accounting import RecorderAccounting
-from whylate.run.workloads.wakeup import recorder_check_command
 from whylate.wire.codec import WireError
 from whylate.wire.frame import Frame
 from whylate.wire.messages import Message, Recorder, Result, Welcome
@@ -63,6 +62,9 @@ def try_recorder(client: Client, cpus: Sequence[int]) -> RecorderReport:
 
     The report of a board that can record nothing has no engine, and the reason. Raises ProbeError.
     """
+    from whylate.recording.recorder.accounting import RecorderAccounting
+    from whylate.run.workloads.wakeup import recorder_check_command
+
     accounting = RecorderAccounting()
     ended = False
 

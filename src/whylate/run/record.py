@@ -13,13 +13,15 @@ from whylate.boards.facts import facts
 from whylate.boards.facts.snapshot import ProbeFacts, Snapshot
 from whylate.boards.notes import noted_run
 from whylate.probe.binaries import ProbeBinary
-from whylate.probe.client import Client, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError
 from whylate.recording.manifest import SCHEMA_VERSION, Change, Problem, State
 from whylate.recording.moments import now_text
 from whylate.recording.plan import RunPlan
 from whylate.recording.store.journal import Closing, JournalWriter, Opening
 from whylate.run.errors import RequestError
-from whylate.run.progress import Observer, Tally
+from whylate.run.progress import Observer
+from whylate.run.tally import Tally
 from whylate.text import shown
 from whylate.wire.frame import Frame
 from whylate.wire.messages import Message, Result, Welcome

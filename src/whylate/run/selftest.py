@@ -12,9 +12,10 @@ from typing import IO, Literal
 
 import msgspec
 
-from whylate.boards.board import Board, BoardBusyError, BoardError, Console, Notify
+from whylate.boards.board import Board, Console, Notify
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.facts.reading import clean
-from whylate.probe.client import ProbeError
+from whylate.probe.errors import ProbeError
 from whylate.run.read import connected
 
 #: The prompt of a shell comes within this on any board.

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from whylate.boards.board import Board, BoardError, Networked, PlannedBoard
+from whylate.boards.board import Board, Networked, PlannedBoard
+from whylate.boards.errors import BoardError
 from whylate.boards.ready import Boot, boot, held, ready
-from whylate.lab.description import LabError
-from whylate.probe.client import ProbeError
+from whylate.lab.errors import LabError
+from whylate.probe.errors import ProbeError
 from whylate.recording.device_loads import NIC
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.plan import RunPlan

@@ -18,16 +18,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from whylate import __version__
-from whylate.boards.board import BoardError, PlannedBoard
+from whylate.boards.board import PlannedBoard
+from whylate.boards.errors import BoardError
 from whylate.boards.facts import WANTED, WANTED_AFTER, changes, for_release
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.files import CollectedFiles, frequencies, probe_facts, read_commands
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import fault, use
 from whylate.lab.faults.log import LOG_LIMIT, pack
 from whylate.lab.faults.place import PlacedFault, logs, place, services
 from whylate.probe.budget import FACTS, FINISH, LEAVE, PREPARE, Budget
-from whylate.probe.client import Client, ProbeError, ProbeGoneError, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeError, ProbeGoneError, ProbeRefusedError
 from whylate.probe.link import Link
 from whylate.recording.finish import finish
 from whylate.recording.manifest import Change, Manifest, Problem, State
@@ -44,9 +46,10 @@ from whylate.run.measure import (
 )
 from whylate.run.preparation.image import RESULT, check_result, image_files
 from whylate.run.preparation.model import Preparation, PreparationError
-from whylate.run.progress import Observer, Step, Tally
+from whylate.run.progress import Observer, Step
 from whylate.run.record import REPORT_S, Run, closing, leaving, must_be_new, opening, recorded
 from whylate.run.resolve import check, resolve
+from whylate.run.tally import Tally
 from whylate.run.workloads import rules
 from whylate.run.workloads.counters import counters_command, naming
 from whylate.wire.frame import Frame

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from whylate.boards.board import Board, BoardError, Power
+from whylate.boards.board import Board, Power
 from whylate.boards.boot.restart import Reboots
+from whylate.boards.errors import BoardError
 from whylate.boards.notes import noted_use
 from whylate.run.errors import RequestError
 from whylate.run.progress import Observer
 from whylate.soak.card import SoakCard
 from whylate.soak.cycle import CycleRunner
+from whylate.soak.failure_kinds import CRASHES
 from whylate.soak.journal import SoakJournal
-from whylate.soak.model import CRASHES, Cycle, SoakPlan
+from whylate.soak.model import Cycle, SoakPlan
 from whylate.soak.recover import NOT_BACK, recover
 
 #: So many consecutive failures end a soak: the board does not recover by itself.

@@ -10,7 +10,8 @@ import msgspec
 from whylate.recording.console.crashes import Crash
 from whylate.recording.console.program_crashes import program_crash
 from whylate.recording.manifest import AppEnd
-from whylate.soak.model import Cause, FailureKind, Outcome
+from whylate.soak.failure_kinds import FailureKind
+from whylate.soak.model import Cause, Outcome
 
 #: Failures that say more than the crash of a program: the board is gone, or was never there.
 _BEFORE_PROGRAMS: tuple[Outcome, ...] = (

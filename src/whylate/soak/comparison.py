@@ -18,7 +18,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.files import try_lock
 from whylate.recording.bounds import Integer, Small
 from whylate.recording.errors import DiskError, RecordingError
@@ -26,8 +27,9 @@ from whylate.recording.store.lines import read_plan, write_plan
 from whylate.run.errors import RequestError
 from whylate.soak.carry_out import PAUSE_S, Goal, SoakObserver, Spent, count_judged, soak
 from whylate.soak.cycle import short_why
+from whylate.soak.failure_kinds import FailureKind
 from whylate.soak.journal import PLAN, SoakJournal, must_be_same, read_soak
-from whylate.soak.model import Cycle, FailureKind, Outcome, SoakPlan
+from whylate.soak.model import Cycle, Outcome, SoakPlan
 from whylate.soak.summary import Rate, SoakSummary, rate, summarize
 from whylate.stats.comparison.rarer_side import ALPHA, decide
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from whylate.boards.board import Board, BoardError, Console, Notify, Power, StartedProbe
+from whylate.boards.board import Board, Console, Notify, Power, StartedProbe
+from whylate.boards.errors import BoardError
 from whylate.boards.notes import forget_run
-from whylate.probe.client import ProbeError, ProbeRefusedError
+from whylate.probe.errors import ProbeError, ProbeRefusedError
 from whylate.recording.console.crashes import Crash, find_crashes
 from whylate.recording.manifest import Manifest
 from whylate.run.measure import measure
@@ -23,6 +24,7 @@ from whylate.soak.boot_stages import boot_stages
 from whylate.soak.card import SoakCard
 from whylate.soak.causes import crash_causes, job_causes, worst
 from whylate.soak.console import ConsoleTail, TailedConsole, begins_with_the_boot, holds_a_boot
+from whylate.soak.failure_kinds import CRASHES, FailureKind
 from whylate.soak.guard import HANG_UP_S, Guard
 from whylate.soak.journal import CONSOLE, RECORDING
 from whylate.soak.kernel_log import (
@@ -32,17 +34,7 @@ from whylate.soak.kernel_log import (
     show_program_crashes,
 )
 from whylate.soak.line import CycleLine
-from whylate.soak.model import (
-    CRASHES,
-    BootStage,
-    Cause,
-    ConsoleCheck,
-    Cycle,
-    CycleFlash,
-    FailureKind,
-    Outcome,
-    SoakPlan,
-)
+from whylate.soak.model import BootStage, Cause, ConsoleCheck, Cycle, CycleFlash, Outcome, SoakPlan
 from whylate.soak.own_stages import stages_of
 from whylate.soak.reboot import check_means, reboot
 from whylate.soak.run_result import RunResult, read_result

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from whylate.boards.board import BoardError, Power
+from whylate.boards.board import Power
+from whylate.boards.errors import BoardError
 from whylate.recording.errors import DiskError
 from whylate.soak.console import ConsoleTail
 

@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from whylate.boards.board import Board, BoardError, notify_nobody
+from whylate.boards.board import Board, notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.bootlog import KERNEL_LOG
 from whylate.boards.facts.snapshot import FileContent, FileRequest
 from whylate.boards.files import read_files
 from whylate.probe.budget import FACTS
-from whylate.probe.client import ProbeError
+from whylate.probe.errors import ProbeError
 from whylate.recording.console.crashes import Crash, find_crashes
 from whylate.recording.console.kernel_stamp import KERNEL_STAMP
 from whylate.recording.errors import DiskError

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
 from whylate.boards.boot.restart import Reboots, await_restart, boot_id, run_later
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 from whylate.run.errors import RequestError
 

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import msgspec
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.run.errors import RequestError
 from whylate.run.progress import Observer
 from whylate.soak.card import SoakCard
 from whylate.soak.console import ConsoleTail
 from whylate.soak.cycle import short_why
+from whylate.soak.failure_kinds import FailureKind
 from whylate.soak.guard import Guard
-from whylate.soak.model import Cycle, FailureKind, SoakPlan
+from whylate.soak.model import Cycle, SoakPlan
 
 #: After these the last good image is written.
 NOT_BACK: tuple[FailureKind, ...] = ("flash-failed", "no-boot")

@@ -10,15 +10,8 @@ import numpy as np
 
 from whylate.soak.boot_stages import steps
 from whylate.soak.clock_window import ClockWindows, clock_windows
-from whylate.soak.model import (
-    FAILURE_KINDS,
-    BootStage,
-    Cause,
-    Cycle,
-    CycleFlash,
-    FailureKind,
-    SoakPlan,
-)
+from whylate.soak.failure_kinds import FAILURE_KINDS, FailureKind
+from whylate.soak.model import BootStage, Cause, Cycle, CycleFlash, SoakPlan
 from whylate.soak.own_stages import stages_of
 from whylate.stats.limits import binomial_limits, poisson_high, poisson_low
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from whylate.boards.board import Board, Notify
-from whylate.probe.client import ProbeRefusedError
+from whylate.probe.errors import ProbeRefusedError
 from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording

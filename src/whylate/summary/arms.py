@@ -6,8 +6,9 @@ import msgspec
 import numpy as np
 
 from whylate.quantities import format_count, format_percent, format_short_ns
-from whylate.recording.sections import ArmReport, Treatment
+from whylate.recording.sections import ArmReport
 from whylate.recording.store.executions import ExecutionFile, Executions
+from whylate.recording.treatments import Treatment
 from whylate.recording.waits import bin_edges
 from whylate.stats.executions import arms as stats
 

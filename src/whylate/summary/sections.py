@@ -13,8 +13,9 @@ from whylate.quantities import format_count, format_ns, format_percent
 from whylate.recording.imported.executions.model import Column
 from whylate.recording.manifest import Manifest
 from whylate.recording.samples import Activations
-from whylate.recording.sections import PartName, SectionReport, Treatment
+from whylate.recording.sections import PartName, SectionReport
 from whylate.recording.store.executions import ExecutionFile, Executions
+from whylate.recording.treatments import Treatment
 from whylate.recording.waits import bin_edges
 from whylate.stats.executions.parts import TIMES, ExecutionClass, Times, classify, find_classes
 from whylate.stats.run.in_time import rows_in_time

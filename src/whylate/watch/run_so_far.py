@@ -13,8 +13,8 @@ import msgspec
 from whylate.recording.device_loads import written_kind
 from whylate.recording.manifest import Fact
 from whylate.recording.store.journal import MAX_RECORD, NAME, OPENING, Opening
-from whylate.recording.workloads import ROWS
-from whylate.run.progress import Tally
+from whylate.recording.workloads.benchmarks.registry import ROWS
+from whylate.run.tally import Tally
 from whylate.text import plain
 from whylate.watch.distribution import Distribution
 from whylate.watch.followed import opened_regular

@@ -5,9 +5,21 @@ Written by tools/wiregen.py from schema/wire.toml. Do not edit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import ClassVar
 
-from whylate.wire.codec import I32, U8, U16, U32, U64, Blob, ListText, ListU16, ListU64, Text
+from whylate.wire.codec import (
+    I32,
+    U8,
+    U16,
+    U32,
+    U64,
+    Blob,
+    ListText,
+    ListU16,
+    ListU64,
+    Ranges,
+    Text,
+)
 from whylate.wire.codec import Message as Message  # noqa: PLC0414
 
 PROTOCOL = 1
@@ -16,60 +28,59 @@ FRAGMENT_SIZE = 40
 FIRST_CONTROL = 240
 
 
-@dataclass(frozen=True, slots=True)
-class Hello(Message, kind=1):
+class Hello(Message, frozen=True):
     """The host's first word; the probe answers with welcome."""
 
+    KIND: ClassVar[int] = 1
     version: Text
 
 
-@dataclass(frozen=True, slots=True)
-class Read(
-    Message,
-    kind=2,
-    ranges={"method": (0, 3), "limit": (0, 1_048_576), "offset": (0, 9_223_372_036_854_775_807)},
-):
+class Read(Message, frozen=True):
     """Read what matches a glob pattern: answered by file messages, then done."""
 
+    KIND: ClassVar[int] = 2
+    RANGES: ClassVar[Ranges] = {
+        "method": (0, 3),
+        "limit": (0, 1_048_576),
+        "offset": (0, 9_223_372_036_854_775_807),
+    }
     method: U8
     limit: U32
     offset: U64
     pattern: Text
 
 
-@dataclass(frozen=True, slots=True)
-class LoadStart(Message, kind=3, ranges={"load": (0, 63), "count": (1, 256)}):
+class LoadStart(Message, frozen=True):
     """Start `count` instances of a load. argv: for cmd, nic and block alone."""
 
+    KIND: ClassVar[int] = 3
+    RANGES: ClassVar[Ranges] = {"load": (0, 63), "count": (1, 256)}
     load: U16
     count: U16
     kind: Text
     argv: ListText
 
 
-@dataclass(frozen=True, slots=True)
-class Setting(Message, kind=4):
+class Setting(Message, frozen=True):
     """Write a value to a file under /proc/sys or /sys until the session ends."""
 
+    KIND: ClassVar[int] = 4
     path: Text
     value: Text
 
 
-@dataclass(frozen=True, slots=True)
-class Wakeup(
-    Message,
-    kind=5,
-    ranges={
+class Wakeup(Message, frozen=True):
+    """Start the wakeup workload: answered by cpu_started for each CPU, then done."""
+
+    KIND: ClassVar[int] = 5
+    RANGES: ClassVar[Ranges] = {
         "interval_ns": (50_000, 10_000_000_000),
         "duration_ns": (50_000, 2_592_000_000_000_000),
         "priority": (1, 99),
         "hold_idle": (0, 1),
         "spool": (0, 1),
         "cpus": (0, 8_191),
-    },
-):
-    """Start the wakeup workload: answered by cpu_started for each CPU, then done."""
-
+    }
     interval_ns: U64
     duration_ns: U64
     priority: U8
@@ -78,58 +89,61 @@ class Wakeup(
     cpus: ListU16
 
 
-@dataclass(frozen=True, slots=True)
-class Stop(Message, kind=6):
+class Stop(Message, frozen=True):
     """End the workload now; what was measured is shipped as at a planned end."""
 
+    KIND: ClassVar[int] = 6
 
-@dataclass(frozen=True, slots=True)
-class Frequency(Message, kind=7, ranges={"cpus": (0, 8_191)}):
+
+class Frequency(Message, frozen=True):
     """Measure these CPUs: answered by cpu_frequency and cpu_counts for each, then done."""
 
+    KIND: ClassVar[int] = 7
+    RANGES: ClassVar[Ranges] = {"cpus": (0, 8_191)}
     cpus: ListU16
 
 
-@dataclass(frozen=True, slots=True)
-class Finish(Message, kind=8):
+class Finish(Message, frozen=True):
     """Stop loads and put back settings; answered by done."""
 
+    KIND: ClassVar[int] = 8
 
-@dataclass(frozen=True, slots=True)
-class Keepalive(Message, kind=9, ranges={"timeout_ms": (0, 3_600_000)}):
+
+class Keepalive(Message, frozen=True):
     """The host is there. After `timeout_ms` without a word from it the probe ends; 0: never."""
 
+    KIND: ClassVar[int] = 9
+    RANGES: ClassVar[Ranges] = {"timeout_ms": (0, 3_600_000)}
     timeout_ms: U32
 
 
-@dataclass(frozen=True, slots=True)
-class Pause(Message, kind=10, ranges={"duration_ms": (0, 60_000)}):
+class Pause(Message, frozen=True):
     """Answered by done after that time; the next command of a plan waits for it."""
 
+    KIND: ClassVar[int] = 10
+    RANGES: ClassVar[Ranges] = {"duration_ms": (0, 60_000)}
     duration_ms: U32
 
 
-@dataclass(frozen=True, slots=True)
-class Phase(Message, kind=11, ranges={"phase_ns": (0, 10_000_000_000)}):
+class Phase(Message, frozen=True):
     """The next wakeup workload begins so much later than it else would."""
 
+    KIND: ClassVar[int] = 11
+    RANGES: ClassVar[Ranges] = {"phase_ns": (0, 10_000_000_000)}
     phase_ns: U64
 
 
-@dataclass(frozen=True, slots=True)
-class Recorder(
-    Message,
-    kind=12,
-    ranges={
+class Recorder(Message, frozen=True):
+    """Record events during the next wakeup workload, which sends recorder_started or a note."""
+
+    KIND: ClassVar[int] = 12
+    RANGES: ClassVar[Ranges] = {
         "engine": (0, 2),
         "threshold_ns": (0, 2_592_000_000_000_000),
         "tail_ppm": (0, 500_000),
         "ring_bytes": (0, 1_073_741_824),
         "stop_above_ns": (0, 2_592_000_000_000_000),
-    },
-):
-    """Record events during the next wakeup workload, which sends recorder_started or a note."""
-
+    }
     engine: U8
     threshold_ns: U64
     tail_ppm: U32
@@ -138,14 +152,15 @@ class Recorder(
     stop_above_ns: U64
 
 
-@dataclass(frozen=True, slots=True)
-class App(
-    Message,
-    kind=13,
-    ranges={"duration_ns": (1, 2_592_000_000_000_000), "spool": (0, 1), "pid": (0, 2_147_483_647)},
-):
+class App(Message, frozen=True):
     """Watch the wakeups of a program's threads, which the recorder that was asked for records."""
 
+    KIND: ClassVar[int] = 13
+    RANGES: ClassVar[Ranges] = {
+        "duration_ns": (1, 2_592_000_000_000_000),
+        "spool": (0, 1),
+        "pid": (0, 2_147_483_647),
+    }
     duration_ns: U64
     spool: U8
     pid: U32
@@ -153,11 +168,11 @@ class App(
     argv: ListText
 
 
-@dataclass(frozen=True, slots=True)
-class Section(
-    Message,
-    kind=22,
-    ranges={
+class Section(Message, frozen=True):
+    """Time each execution of a section of code."""
+
+    KIND: ClassVar[int] = 22
+    RANGES: ClassVar[Ranges] = {
         "duration_ns": (1, 2_592_000_000_000_000),
         "spool": (0, 1),
         "kind": (0, 2),
@@ -168,10 +183,7 @@ class Section(
         "above_ns": (0, 4_611_686_018_427_387_903),
         "locks": (0, 7),
         "treatment": (0, 5),
-    },
-):
-    """Time each execution of a section of code."""
-
+    }
     duration_ns: U64
     spool: U8
     kind: U8
@@ -192,30 +204,32 @@ class Section(
     treatment: U8
 
 
-@dataclass(frozen=True, slots=True)
-class ListPlaces(Message, kind=23, ranges={"kind": (0, 2), "pid": (0, 2_147_483_647)}):
+class ListPlaces(Message, frozen=True):
     """List names that match a pattern, of what a section can begin at."""
 
+    KIND: ClassVar[int] = 23
+    RANGES: ClassVar[Ranges] = {"kind": (0, 2), "pid": (0, 2_147_483_647)}
     kind: U8
     pattern: Text
     file: Text
     pid: U32
 
 
-@dataclass(frozen=True, slots=True)
-class Counters(Message, kind=14, ranges={"types": (0, 9_223_372_036_854_775_807)}):
+class Counters(Message, frozen=True):
     """Count these events in each repetition, or of each wakeup thread; none: no more."""
 
+    KIND: ClassVar[int] = 14
+    RANGES: ClassVar[Ranges] = {"types": (0, 9_223_372_036_854_775_807)}
     types: ListU64
     configs: ListU64
     modes: ListU16
 
 
-@dataclass(frozen=True, slots=True)
-class BenchSwitch(
-    Message,
-    kind=15,
-    ranges={
+class BenchSwitch(Message, frozen=True):
+    """Pass a token round a ring of tasks: answered by switch_row messages, then done."""
+
+    KIND: ClassVar[int] = 15
+    RANGES: ClassVar[Ranges] = {
         "turn": (0, 200_000),
         "tasks": (1, 4_096),
         "channel": (0, 3),
@@ -225,10 +239,7 @@ class BenchSwitch(
         "repetitions": (1, 1_000),
         "priority": (0, 99),
         "cpus": (0, 8_191),
-    },
-):
-    """Pass a token round a ring of tasks: answered by switch_row messages, then done."""
-
+    }
     turn: U32
     tasks: U16
     channel: U8
@@ -240,11 +251,11 @@ class BenchSwitch(
     cpus: ListU16
 
 
-@dataclass(frozen=True, slots=True)
-class BenchMemory(
-    Message,
-    kind=16,
-    ranges={
+class BenchMemory(Message, frozen=True):
+    """Copy, set or read memory: answered by memory_row and memory_backing messages, then done."""
+
+    KIND: ClassVar[int] = 16
+    RANGES: ClassVar[Ranges] = {
         "turn": (0, 200_000),
         "operation": (0, 3),
         "source": (0, 2),
@@ -253,10 +264,7 @@ class BenchMemory(
         "size": (4_096, 70_368_744_177_664),
         "block_ns": (1, 60_000_000_000),
         "repetitions": (1, 1_000),
-    },
-):
-    """Copy, set or read memory: answered by memory_row and memory_backing messages, then done."""
-
+    }
     turn: U32
     operation: U8
     source: U8
@@ -268,11 +276,11 @@ class BenchMemory(
     cpu: U16
 
 
-@dataclass(frozen=True, slots=True)
-class BenchClock(
-    Message,
-    kind=17,
-    ranges={
+class BenchClock(Message, frozen=True):
+    """Read a clock in threads: answered by clock_nature and clock_row messages, then done."""
+
+    KIND: ClassVar[int] = 17
+    RANGES: ClassVar[Ranges] = {
         "turn": (0, 200_000),
         "method": (0, 3),
         "threads": (1, 1_024),
@@ -281,10 +289,7 @@ class BenchClock(
         "block_ns": (1, 60_000_000_000),
         "repetitions": (1, 1_000),
         "cpus": (0, 8_191),
-    },
-):
-    """Read a clock in threads: answered by clock_nature and clock_row messages, then done."""
-
+    }
     turn: U32
     clock: I32
     method: U8
@@ -296,11 +301,11 @@ class BenchClock(
     cpus: ListU16
 
 
-@dataclass(frozen=True, slots=True)
-class BenchSharedClock(
-    Message,
-    kind=25,
-    ranges={
+class BenchSharedClock(Message, frozen=True):
+    """As bench_clock, in a form of shared_read.h: a clock_sharing message comes too."""
+
+    KIND: ClassVar[int] = 25
+    RANGES: ClassVar[Ranges] = {
         "turn": (0, 200_000),
         "method": (2, 3),
         "form": (0, 3),
@@ -310,10 +315,7 @@ class BenchSharedClock(
         "block_ns": (1, 60_000_000_000),
         "repetitions": (1, 1_000),
         "cpus": (0, 8_191),
-    },
-):
-    """As bench_clock, in a form of shared_read.h: a clock_sharing message comes too."""
-
+    }
     turn: U32
     method: U8
     form: U8
@@ -325,20 +327,17 @@ class BenchSharedClock(
     cpus: ListU16
 
 
-@dataclass(frozen=True, slots=True)
-class BenchBulk(
-    Message,
-    kind=26,
-    ranges={
+class BenchBulk(Message, frozen=True):
+    """Clean lines of the cache in chunks under a lock: bulk_repetition, bulk_tuning, then done."""
+
+    KIND: ClassVar[int] = 26
+    RANGES: ClassVar[Ranges] = {
         "turn": (0, 200_000),
         "lines": (1, 1_048_576),
         "chunk": (0, 1_048_576),
         "block_ns": (1, 60_000_000_000),
         "repetitions": (1, 1_000),
-    },
-):
-    """Clean lines of the cache in chunks under a lock: bulk_repetition, bulk_tuning, then done."""
-
+    }
     turn: U32
     lines: U32
     chunk: U32
@@ -347,11 +346,11 @@ class BenchBulk(
     cpu: U16
 
 
-@dataclass(frozen=True, slots=True)
-class BenchTracedSwitch(
-    Message,
-    kind=34,
-    ranges={
+class BenchTracedSwitch(Message, frozen=True):
+    """As bench_switch; at the end of a turn its switches are traced: switch_trace comes too."""
+
+    KIND: ClassVar[int] = 34
+    RANGES: ClassVar[Ranges] = {
         "turn": (0, 200_000),
         "tasks": (1, 4_096),
         "channel": (0, 3),
@@ -362,10 +361,7 @@ class BenchTracedSwitch(
         "priority": (0, 99),
         "cpus": (0, 8_191),
         "trace_bytes": (1, 1_048_576),
-    },
-):
-    """As bench_switch; at the end of a turn its switches are traced: switch_trace comes too."""
-
+    }
     turn: U32
     tasks: U16
     channel: U8
@@ -378,11 +374,11 @@ class BenchTracedSwitch(
     trace_bytes: U32
 
 
-@dataclass(frozen=True, slots=True)
-class BenchFlush(
-    Message,
-    kind=32,
-    ranges={
+class BenchFlush(Message, frozen=True):
+    """Flush translations beside a victim: flush_repetition, flush_counting, then done."""
+
+    KIND: ClassVar[int] = 32
+    RANGES: ClassVar[Ranges] = {
         "turn": (0, 200_000),
         "operation": (0, 1),
         "pages": (1, 4_096),
@@ -392,10 +388,7 @@ class BenchFlush(
         "repetitions": (1, 1_000),
         "caller": (0, 8_191),
         "victim": (0, 8_191),
-    },
-):
-    """Flush translations beside a victim: flush_repetition, flush_counting, then done."""
-
+    }
     turn: U32
     operation: U8
     pages: U16
@@ -407,11 +400,11 @@ class BenchFlush(
     victim: U16
 
 
-@dataclass(frozen=True, slots=True)
-class BenchSwitchFlush(
-    Message,
-    kind=35,
-    ranges={
+class BenchSwitchFlush(Message, frozen=True):
+    """As bench_flush, where address spaces are switched: a victim_flushes message comes too."""
+
+    KIND: ClassVar[int] = 35
+    RANGES: ClassVar[Ranges] = {
         "turn": (0, 200_000),
         "tasks": (2, 4_096),
         "set_bytes": (0, 1_073_741_824),
@@ -419,10 +412,7 @@ class BenchSwitchFlush(
         "repetitions": (1, 1_000),
         "caller": (0, 8_191),
         "victim": (0, 8_191),
-    },
-):
-    """As bench_flush, where address spaces are switched: a victim_flushes message comes too."""
-
+    }
     turn: U32
     tasks: U16
     set_bytes: U64
@@ -432,11 +422,11 @@ class BenchSwitchFlush(
     victim: U16
 
 
-@dataclass(frozen=True, slots=True)
-class BenchOffset(
-    Message,
-    kind=33,
-    ranges={
+class BenchOffset(Message, frozen=True):
+    """Exchange readings of a clock between two CPUs: offset_repetition, then done."""
+
+    KIND: ClassVar[int] = 33
+    RANGES: ClassVar[Ranges] = {
         "turn": (0, 200_000),
         "block_ns": (1, 60_000_000_000),
         "repetitions": (1, 1_000),
@@ -444,10 +434,7 @@ class BenchOffset(
         "second": (0, 8_191),
         "shift_ns": (-1_000_000_000, 1_000_000_000),
         "drift_ppb": (-1_000_000, 1_000_000),
-    },
-):
-    """Exchange readings of a clock between two CPUs: offset_repetition, then done."""
-
+    }
     turn: U32
     clock: U8
     block_ns: U64
@@ -458,19 +445,20 @@ class BenchOffset(
     drift_ppb: I32
 
 
-@dataclass(frozen=True, slots=True)
-class BenchCommand(Message, kind=18, ranges={"turn": (0, 200_000)}):
+class BenchCommand(Message, frozen=True):
     """Run a command once: answered by command_output messages and a command_row, then done."""
 
+    KIND: ClassVar[int] = 18
+    RANGES: ClassVar[Ranges] = {"turn": (0, 200_000)}
     turn: U32
     argv: ListText
 
 
-@dataclass(frozen=True, slots=True)
-class BenchOff(
-    Message,
-    kind=24,
-    ranges={
+class BenchOff(Message, frozen=True):
+    """Look for how long interrupts or preemption are disabled: answered by off_method and more."""
+
+    KIND: ClassVar[int] = 24
+    RANGES: ClassVar[Ranges] = {
         "turn": (0, 200_000),
         "what": (0, 1),
         "method": (0, 2),
@@ -478,10 +466,7 @@ class BenchOff(
         "block_ns": (1, 60_000_000_000),
         "repetitions": (1, 1_000),
         "cpus": (0, 8_191),
-    },
-):
-    """Look for how long interrupts or preemption are disabled: answered by off_method and more."""
-
+    }
     turn: U32
     what: U8
     method: U8
@@ -491,41 +476,44 @@ class BenchOff(
     cpus: ListU16
 
 
-@dataclass(frozen=True, slots=True)
-class Accounting(Message, kind=19):
+class Accounting(Message, frozen=True):
     """End of the benchmarks: answered by result, then done."""
 
+    KIND: ClassVar[int] = 19
 
-@dataclass(frozen=True, slots=True)
-class Run(Message, kind=20):
+
+class Run(Message, frozen=True):
     """Run a command: answered by run_output messages and run_ended, then done."""
 
+    KIND: ClassVar[int] = 20
     timeout_ms: U32
     output_limit: U32
     argv: ListText
 
 
-@dataclass(frozen=True, slots=True)
-class Hits(Message, kind=30):
+class Hits(Message, frozen=True):
     """Count on these CPUs how often functions and tracepoints are hit, in every process."""
 
+    KIND: ClassVar[int] = 30
     names: ListText
     cpus: ListU16
 
 
-@dataclass(frozen=True, slots=True)
-class HitsEnd(Message, kind=31):
+class HitsEnd(Message, frozen=True):
     """Count hits no more: answered by cpu_hits for each CPU, then done."""
 
+    KIND: ClassVar[int] = 31
 
-@dataclass(frozen=True, slots=True)
-class Put(
-    Message,
-    kind=21,
-    ranges={"mode": (0, 4_095), "size": (0, 1_073_741_824), "offset": (0, 1_073_741_824)},
-):
+
+class Put(Message, frozen=True):
     """Write a piece of a file, which replaces what is at its path once the last piece is there."""
 
+    KIND: ClassVar[int] = 21
+    RANGES: ClassVar[Ranges] = {
+        "mode": (0, 4_095),
+        "size": (0, 1_073_741_824),
+        "offset": (0, 1_073_741_824),
+    }
     path: Text
     mode: U32
     size: U64
@@ -534,26 +522,24 @@ class Put(
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class Detach(Message, kind=40, ranges={"block_ns": (1, 2_592_000_000_000_000)}):
+class Detach(Message, frozen=True):
     """Detach the recorder during some blocks of the next wakeup workload."""
 
+    KIND: ClassVar[int] = 40
+    RANGES: ClassVar[Ranges] = {"block_ns": (1, 2_592_000_000_000_000)}
     block_ns: U64
     blocks: ListU16
 
 
-@dataclass(frozen=True, slots=True)
-class Welcome(
-    Message,
-    kind=64,
-    ranges={
+class Welcome(Message, frozen=True):
+    """Who the probe is and what it may do."""
+
+    KIND: ClassVar[int] = 64
+    RANGES: ClassVar[Ranges] = {
         "clock_resolution_ns": (0, 4_611_686_018_427_387_903),
         "clock_read_ns": (0, 4_611_686_018_427_387_903),
         "cpus": (0, 8_191),
-    },
-):
-    """Who the probe is and what it may do."""
-
+    }
     version: Text
     arch: Text
     sysname: Text
@@ -570,26 +556,27 @@ class Welcome(
     cpus: ListU16
 
 
-@dataclass(frozen=True, slots=True)
-class Done(Message, kind=65):
+class Done(Message, frozen=True):
     """The command with that number was carried out."""
 
+    KIND: ClassVar[int] = 65
     command: U32
 
 
-@dataclass(frozen=True, slots=True)
-class Failed(Message, kind=66):
+class Failed(Message, frozen=True):
     """The command with that number was not carried out, and why."""
 
+    KIND: ClassVar[int] = 66
     command: U32
     error: I32
     text: Text
 
 
-@dataclass(frozen=True, slots=True)
-class File(Message, kind=67, ranges={"truncated": (0, 1), "more": (0, 1)}):
+class File(Message, frozen=True):
     """A piece of what a read found. error is an errno; more: another piece of this path follows."""
 
+    KIND: ClassVar[int] = 67
+    RANGES: ClassVar[Ranges] = {"truncated": (0, 1), "more": (0, 1)}
     command: U32
     error: I32
     truncated: U8
@@ -598,21 +585,18 @@ class File(Message, kind=67, ranges={"truncated": (0, 1), "more": (0, 1)}):
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class CpuStarted(
-    Message,
-    kind=68,
-    ranges={
+class CpuStarted(Message, frozen=True):
+    """A measuring thread is about to start: its first activation is due at start_ns."""
+
+    KIND: ClassVar[int] = 68
+    RANGES: ClassVar[Ranges] = {
         "cpu": (0, 8_191),
         "priority": (0, 99),
         "locked": (0, 1),
         "start_ns": (0, 4_611_686_018_427_387_903),
         "end_ns": (0, 4_611_686_018_427_387_903),
         "interval_ns": (0, 10_000_000_000),
-    },
-):
-    """A measuring thread is about to start: its first activation is due at start_ns."""
-
+    }
     cpu: U16
     policy: U8
     priority: U8
@@ -622,42 +606,38 @@ class CpuStarted(
     interval_ns: U64
 
 
-@dataclass(frozen=True, slots=True)
-class Samples(
-    Message, kind=69, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
-):
+class Samples(Message, frozen=True):
     """Consecutive activations of one CPU from `first` on; `data`: a block samples."""
 
+    KIND: ClassVar[int] = 69
+    RANGES: ClassVar[Ranges] = {"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
     cpu: U16
     count: U16
     first: U64
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class Progress(
-    Message,
-    kind=70,
-    ranges={"now_ns": (0, 4_611_686_018_427_387_903), "next": (0, 9_223_372_036_854_775_807)},
-):
+class Progress(Message, frozen=True):
     """At now_ns all activations of the k-th CPU below next[k] had been taken from its thread."""
 
+    KIND: ClassVar[int] = 70
+    RANGES: ClassVar[Ranges] = {
+        "now_ns": (0, 4_611_686_018_427_387_903),
+        "next": (0, 9_223_372_036_854_775_807),
+    }
     now_ns: U64
     next: ListU64
 
 
-@dataclass(frozen=True, slots=True)
-class LoadWork(
-    Message,
-    kind=71,
-    ranges={
+class LoadWork(Message, frozen=True):
+    """Work that a load did up to now_ns, all its instances together."""
+
+    KIND: ClassVar[int] = 71
+    RANGES: ClassVar[Ranges] = {
         "state": (0, 3),
         "now_ns": (0, 4_611_686_018_427_387_903),
         "work": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """Work that a load did up to now_ns, all its instances together."""
-
+    }
     load: U16
     state: U8
     now_ns: U64
@@ -665,11 +645,11 @@ class LoadWork(
     message: Text
 
 
-@dataclass(frozen=True, slots=True)
-class CpuResult(
-    Message,
-    kind=72,
-    ranges={
+class CpuResult(Message, frozen=True):
+    """The probe's own account of one CPU. dropped: found no room in the thread's buffer."""
+
+    KIND: ClassVar[int] = 72
+    RANGES: ClassVar[Ranges] = {
         "cpu": (0, 8_191),
         "priority": (0, 99),
         "locked": (0, 1),
@@ -678,10 +658,7 @@ class CpuResult(
         "seen": (0, 9_223_372_036_854_775_807),
         "overrun": (0, 9_223_372_036_854_775_807),
         "dropped": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """The probe's own account of one CPU. dropped: found no room in the thread's buffer."""
-
+    }
     cpu: U16
     policy: U8
     priority: U8
@@ -693,53 +670,49 @@ class CpuResult(
     dropped: U64
 
 
-@dataclass(frozen=True, slots=True)
-class Result(
-    Message,
-    kind=73,
-    ranges={
-        "cpu_time_ns": (0, 4_611_686_018_427_387_903),
-        "peak_memory": (0, 9_223_372_036_854_775_807),
-    },
-):
+class Result(Message, frozen=True):
     """The workload has ended; all its samples were sent before. cpu_time_ns: of the probe alone."""
 
+    KIND: ClassVar[int] = 73
+    RANGES: ClassVar[Ranges] = {
+        "cpu_time_ns": (0, 4_611_686_018_427_387_903),
+        "peak_memory": (0, 9_223_372_036_854_775_807),
+    }
     cpu_time_ns: U64
     peak_memory: U64
 
 
-@dataclass(frozen=True, slots=True)
-class CpuFrequency(
-    Message, kind=74, ranges={"cpu": (0, 8_191), "hz": (0, 9_223_372_036_854_775_807)}
-):
+class CpuFrequency(Message, frozen=True):
     """The frequency of a CPU as measured with a chain of single-cycle instructions."""
 
+    KIND: ClassVar[int] = 74
+    RANGES: ClassVar[Ranges] = {"cpu": (0, 8_191), "hz": (0, 9_223_372_036_854_775_807)}
     cpu: U16
     hz: U64
 
 
-@dataclass(frozen=True, slots=True)
-class Note(Message, kind=75):
+class Note(Message, frozen=True):
     """Something that the probe noticed and the user should know."""
 
+    KIND: ClassVar[int] = 75
     code: Text
     text: Text
 
 
-@dataclass(frozen=True, slots=True)
-class LoadStarted(Message, kind=76):
+class LoadStarted(Message, frozen=True):
     """A load was started; `unit` is what its work is counted in."""
 
+    KIND: ClassVar[int] = 76
     load: U16
     count: U16
     unit: Text
 
 
-@dataclass(frozen=True, slots=True)
-class LoadDevice(
-    Message,
-    kind=114,
-    ranges={
+class LoadDevice(Message, frozen=True):
+    """What the kernel counted of the device that a load drives, up to now_ns."""
+
+    KIND: ClassVar[int] = 114
+    RANGES: ClassVar[Ranges] = {
         "now_ns": (0, 4_611_686_018_427_387_903),
         "interrupts": (0, 9_223_372_036_854_775_807),
         "softirqs": (0, 9_223_372_036_854_775_807),
@@ -749,10 +722,7 @@ class LoadDevice(
         "out_bytes": (0, 9_223_372_036_854_775_807),
         "received": (0, 9_223_372_036_854_775_807),
         "delivered": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """What the kernel counted of the device that a load drives, up to now_ns."""
-
+    }
     load: U16
     now_ns: U64
     device: Text
@@ -767,18 +737,15 @@ class LoadDevice(
     delivered: U64
 
 
-@dataclass(frozen=True, slots=True)
-class CpuCounts(
-    Message,
-    kind=77,
-    ranges={
+class CpuCounts(Message, frozen=True):
+    """What a CPU's counters counted over a chain, in user mode alone where they can."""
+
+    KIND: ClassVar[int] = 77
+    RANGES: ClassVar[Ranges] = {
         "cpu": (0, 8_191),
         "cycles": (0, 9_223_372_036_854_775_807),
         "instructions": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """What a CPU's counters counted over a chain, in user mode alone where they can."""
-
+    }
     cpu: U16
     chain: U32
     cycles_error: I32
@@ -787,49 +754,50 @@ class CpuCounts(
     instructions: U64
 
 
-@dataclass(frozen=True, slots=True)
-class RecorderStarted(Message, kind=78, ranges={"ring_events": (0, 9_223_372_036_854_775_807)}):
+class RecorderStarted(Message, frozen=True):
     """Events are recorded from now on, by that engine, in rings of so many for each CPU."""
 
+    KIND: ClassVar[int] = 78
+    RANGES: ClassVar[Ranges] = {"ring_events": (0, 9_223_372_036_854_775_807)}
     engine: Text
     ring_events: U64
 
 
-@dataclass(frozen=True, slots=True)
-class RecorderSource(Message, kind=79):
+class RecorderSource(Message, frozen=True):
     """A tracepoint that the recorder wants. error: the errno for which it was not attached; 0."""
 
+    KIND: ClassVar[int] = 79
     name: Text
     error: I32
 
 
-@dataclass(frozen=True, slots=True)
-class Hook(Message, kind=125, ranges={"known": (0, 1), "timed": (0, 1)}):
+class Hook(Message, frozen=True):
     """A function of others: at a tracepoint, or a notifier; `at`: which, or what calls it."""
 
+    KIND: ClassVar[int] = 125
+    RANGES: ClassVar[Ranges] = {"known": (0, 1), "timed": (0, 1)}
     known: U8
     timed: U8
     at: Text
     name: Text
 
 
-@dataclass(frozen=True, slots=True)
-class SampleStages(
-    Message, kind=80, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
-):
+class SampleStages(Message, frozen=True):
     """How the activations of a block of samples came about; `data`: a block stages."""
 
+    KIND: ClassVar[int] = 80
+    RANGES: ClassVar[Ranges] = {"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
     cpu: U16
     count: U16
     first: U64
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class Window(
-    Message,
-    kind=81,
-    ranges={
+class Window(Message, frozen=True):
+    """What was recorded of one activation; its events come next. Times that were not seen are 0."""
+
+    KIND: ClassVar[int] = 81
+    RANGES: ClassVar[Ranges] = {
         "cpu": (0, 8_191),
         "reason": (0, 2),
         "activation": (0, 9_223_372_036_854_775_807),
@@ -839,10 +807,7 @@ class Window(
         "waking_ns": (0, 4_611_686_018_427_387_903),
         "switched_ns": (0, 4_611_686_018_427_387_903),
         "observed_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """What was recorded of one activation; its events come next. Times that were not seen are 0."""
-
+    }
     cpu: U16
     tid: U32
     prio: U8
@@ -859,41 +824,41 @@ class Window(
     sums: ListU64
 
 
-@dataclass(frozen=True, slots=True)
-class Events(Message, kind=82, ranges={"cpu": (0, 8_191)}):
+class Events(Message, frozen=True):
     """Events of the preceding window, in order; `data`: see kinds of events."""
 
+    KIND: ClassVar[int] = 82
+    RANGES: ClassVar[Ranges] = {"cpu": (0, 8_191)}
     cpu: U16
     count: U16
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class Name(Message, kind=83):
+class Name(Message, frozen=True):
     """What an id means. table: enum name_table."""
 
+    KIND: ClassVar[int] = 83
     table: U8
     id: U64
     text: Text
 
 
-@dataclass(frozen=True, slots=True)
-class SampleThreads(
-    Message, kind=85, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
-):
+class SampleThreads(Message, frozen=True):
     """Whose the activations of a block of samples are; `data`: a block threads."""
 
+    KIND: ClassVar[int] = 85
+    RANGES: ClassVar[Ranges] = {"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
     cpu: U16
     count: U16
     first: U64
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class AppWait(
-    Message,
-    kind=112,
-    ranges={
+class AppWait(Message, frozen=True):
+    """Waits of a watched program that are alike: off the CPU until due. `data`: a block waits."""
+
+    KIND: ClassVar[int] = 112
+    RANGES: ClassVar[Ranges] = {
         "tid": (0, 4_194_304),
         "waker": (0, 4_194_304),
         "origin": (0, 4),
@@ -903,10 +868,7 @@ class AppWait(
         "total_ns": (0, 4_611_686_018_427_387_903),
         "longest_ns": (0, 4_611_686_018_427_387_903),
         "bins": (1, 784),
-    },
-):
-    """Waits of a watched program that are alike: off the CPU until due. `data`: a block waits."""
-
+    }
     tid: U32
     waker: U32
     origin: U8
@@ -920,28 +882,25 @@ class AppWait(
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class AppEnded(Message, kind=86):
+class AppEnded(Message, frozen=True):
     """The program that was started is over: what it exited with, or the signal that ended it."""
 
+    KIND: ClassVar[int] = 86
     status: U8
     signal: U8
 
 
-@dataclass(frozen=True, slots=True)
-class SectionStarted(
-    Message,
-    kind=126,
-    ranges={
+class SectionStarted(Message, frozen=True):
+    """How the executions of a section are timed from now on."""
+
+    KIND: ClassVar[int] = 126
+    RANGES: ClassVar[Ranges] = {
         "hook": (1, 8),
         "one_in": (1, 16_777_216),
         "parts": (0, 127),
         "tried_ns": (0, 4_611_686_018_427_387_903),
         "tried": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """How the executions of a section are timed from now on."""
-
+    }
     hook: U8
     one_in: U32
     parts: U8
@@ -949,19 +908,16 @@ class SectionStarted(
     tried: U64
 
 
-@dataclass(frozen=True, slots=True)
-class SectionFloor(
-    Message,
-    kind=130,
-    ranges={
+class SectionFloor(Message, frozen=True):
+    """How long an empty section takes by the same hook; `after`: the run, and not before it."""
+
+    KIND: ClassVar[int] = 130
+    RANGES: ClassVar[Ranges] = {
         "after": (0, 1),
         "floor_ns": (0, 4_611_686_018_427_387_903),
         "with_ns": (0, 4_611_686_018_427_387_903),
         "without_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """How long an empty section takes by the same hook; `after`: the run, and not before it."""
-
+    }
     after: U8
     executions: U32
     floor_ns: U64
@@ -971,18 +927,15 @@ class SectionFloor(
     text: Text
 
 
-@dataclass(frozen=True, slots=True)
-class SectionLock(
-    Message,
-    kind=131,
-    ranges={
+class SectionLock(Message, frozen=True):
+    """Waits for locks in a section that have the same callers, the innermost first."""
+
+    KIND: ClassVar[int] = 131
+    RANGES: ClassVar[Ranges] = {
         "count": (0, 9_223_372_036_854_775_807),
         "total_ns": (0, 4_611_686_018_427_387_903),
         "longest_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """Waits for locks in a section that have the same callers, the innermost first."""
-
+    }
     lock: U64
     name: Text
     flags: U32
@@ -992,11 +945,11 @@ class SectionLock(
     callers: ListText
 
 
-@dataclass(frozen=True, slots=True)
-class SectionPath(
-    Message,
-    kind=136,
-    ranges={
+class SectionPath(Message, frozen=True):
+    """Executions of a section that ended with the same callers, or were seen there."""
+
+    KIND: ClassVar[int] = 136
+    RANGES: ClassVar[Ranges] = {
         "sampled": (0, 1),
         "above_ns": (0, 4_611_686_018_427_387_903),
         "longer": (0, 9_223_372_036_854_775_807),
@@ -1004,10 +957,7 @@ class SectionPath(
         "longest_ns": (0, 4_611_686_018_427_387_903),
         "control": (0, 9_223_372_036_854_775_807),
         "lost": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """Executions of a section that ended with the same callers, or were seen there."""
-
+    }
     sampled: U8
     above_ns: U64
     longer: U64
@@ -1018,32 +968,32 @@ class SectionPath(
     callers: ListText
 
 
-@dataclass(frozen=True, slots=True)
-class Executions(
-    Message, kind=127, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
-):
+class Executions(Message, frozen=True):
     """Executions of a section that are kept; `data`: a block executions."""
 
+    KIND: ClassVar[int] = 127
+    RANGES: ClassVar[Ranges] = {"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
     cpu: U16
     count: U16
     first: U64
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionBins(Message, kind=128, ranges={"cpu": (0, 8_191), "bins": (1, 784)}):
+class ExecutionBins(Message, frozen=True):
     """All executions that ended on a CPU, by how long they took; `data`: a block waits."""
 
+    KIND: ClassVar[int] = 128
+    RANGES: ClassVar[Ranges] = {"cpu": (0, 8_191), "bins": (1, 784)}
     cpu: U16
     bins: U16
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class SectionResult(
-    Message,
-    kind=129,
-    ranges={
+class SectionResult(Message, frozen=True):
+    """The account of all executions: entries = returned + in_flight + left + too_deep + no_room."""
+
+    KIND: ClassVar[int] = 129
+    RANGES: ClassVar[Ranges] = {
         "entries": (0, 9_223_372_036_854_775_807),
         "returned": (0, 9_223_372_036_854_775_807),
         "in_flight": (0, 9_223_372_036_854_775_807),
@@ -1052,10 +1002,7 @@ class SectionResult(
         "no_room": (0, 9_223_372_036_854_775_807),
         "unmatched": (0, 9_223_372_036_854_775_807),
         "missed": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """The account of all executions: entries = returned + in_flight + left + too_deep + no_room."""
-
+    }
     entries: U64
     returned: U64
     in_flight: U64
@@ -1066,21 +1013,18 @@ class SectionResult(
     missed: U64
 
 
-@dataclass(frozen=True, slots=True)
-class SectionArm(
-    Message,
-    kind=150,
-    ranges={
+class SectionArm(Message, frozen=True):
+    """An arm of an experiment; `data`: a block waits, how long reading took before each."""
+
+    KIND: ClassVar[int] = 150
+    RANGES: ClassVar[Ranges] = {
         "treated": (0, 1),
         "reads": (1, 131_072),
         "entries": (0, 9_223_372_036_854_775_807),
         "returned": (0, 9_223_372_036_854_775_807),
         "failed": (0, 9_223_372_036_854_775_807),
         "bins": (0, 784),
-    },
-):
-    """An arm of an experiment; `data`: a block waits, how long reading took before each."""
-
+    }
     treated: U8
     reads: U32
     entries: U64
@@ -1090,34 +1034,35 @@ class SectionArm(
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionCounts(
-    Message, kind=132, ranges={"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
-):
+class ExecutionCounts(Message, frozen=True):
     """Counts of the executions of the last block of that CPU; `data`: a block execution_counts."""
 
+    KIND: ClassVar[int] = 132
+    RANGES: ClassVar[Ranges] = {"cpu": (0, 8_191), "first": (0, 9_223_372_036_854_775_807)}
     cpu: U16
     count: U16
     first: U64
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class FloorCounts(Message, kind=133, ranges={"values": (0, 9_223_372_036_854_775_807)}):
+class FloorCounts(Message, frozen=True):
     """Counts of an empty section before the run: the medians of so many executions."""
 
+    KIND: ClassVar[int] = 133
+    RANGES: ClassVar[Ranges] = {"values": (0, 9_223_372_036_854_775_807)}
     executions: U32
     values: ListU64
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPlace(
-    Message,
-    kind=134,
-    ranges={"kind": (0, 3), "obstacle": (0, 9), "offset": (0, 9_223_372_036_854_775_807)},
-):
+class ListedPlace(Message, frozen=True):
     """A name that matches."""
 
+    KIND: ClassVar[int] = 134
+    RANGES: ClassVar[Ranges] = {
+        "kind": (0, 3),
+        "obstacle": (0, 9),
+        "offset": (0, 9_223_372_036_854_775_807),
+    }
     kind: U8
     name: Text
     detail: Text
@@ -1128,19 +1073,16 @@ class ListedPlace(
     arguments: ListText
 
 
-@dataclass(frozen=True, slots=True)
-class PlacesListed(
-    Message,
-    kind=135,
-    ranges={
+class PlacesListed(Message, frozen=True):
+    """How many names matched, and which of their kind's hooks work on this board."""
+
+    KIND: ClassVar[int] = 135
+    RANGES: ClassVar[Ranges] = {
         "hooks": (0, 8),
         "floor_ns": (0, 4_611_686_018_427_387_903),
         "with_ns": (0, 4_611_686_018_427_387_903),
         "without_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """How many names matched, and which of their kind's hooks work on this board."""
-
+    }
     matched: U32
     lacks: U32
     hooks: ListU16
@@ -1150,21 +1092,18 @@ class PlacesListed(
     without_ns: ListU64
 
 
-@dataclass(frozen=True, slots=True)
-class RecorderResult(
-    Message,
-    kind=84,
-    ranges={
+class RecorderResult(Message, frozen=True):
+    """What the recorder did, and what it cost. run_ns: 0 where the kernel does not report it."""
+
+    KIND: ClassVar[int] = 84
+    RANGES: ClassVar[Ranges] = {
         "windows": (0, 9_223_372_036_854_775_807),
         "rate_limited": (0, 9_223_372_036_854_775_807),
         "events": (0, 9_223_372_036_854_775_807),
         "missed": (0, 9_223_372_036_854_775_807),
         "runs": (0, 9_223_372_036_854_775_807),
         "run_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """What the recorder did, and what it cost. run_ns: 0 where the kernel does not report it."""
-
+    }
     windows: U64
     rate_limited: U64
     events: U64
@@ -1173,10 +1112,10 @@ class RecorderResult(
     run_ns: U64
 
 
-@dataclass(frozen=True, slots=True)
-class Symbols(Message, kind=88):
+class Symbols(Message, frozen=True):
     """How functions in events came by their names. shown: the kernel shows their addresses."""
 
+    KIND: ClassVar[int] = 88
     shown: U8
     kptr_restrict: I32
     lowered: U8
@@ -1184,19 +1123,19 @@ class Symbols(Message, kind=88):
     named: U32
 
 
-@dataclass(frozen=True, slots=True)
-class BuildId(Message, kind=89):
+class BuildId(Message, frozen=True):
     """Of which build the kernel is, or a module of which a function was named; module: its name."""
 
+    KIND: ClassVar[int] = 89
     module: Text
     id: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class RecorderMaximum(
-    Message,
-    kind=147,
-    ranges={
+class RecorderMaximum(Message, frozen=True):
+    """The longest execution of an interrupt or softirq; comes before recorder_result."""
+
+    KIND: ClassVar[int] = 147
+    RANGES: ClassVar[Ranges] = {
         "kind": (0, 3),
         "cpu": (0, 8_191),
         "arrivals": (0, 9_223_372_036_854_775_807),
@@ -1204,10 +1143,7 @@ class RecorderMaximum(
         "longest_at_ns": (0, 4_611_686_018_427_387_903),
         "totals_ns": (0, 4_611_686_018_427_387_903),
         "spans_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """The longest execution of an interrupt or softirq; comes before recorder_result."""
-
+    }
     kind: U8
     number: U32
     cpu: U16
@@ -1219,28 +1155,25 @@ class RecorderMaximum(
     name: Text
 
 
-@dataclass(frozen=True, slots=True)
-class RecorderCost(
-    Message,
-    kind=87,
-    ranges={
+class RecorderCost(Message, frozen=True):
+    """What recording cost as far as the board reports it; comes before recorder_result."""
+
+    KIND: ClassVar[int] = 87
+    RANGES: ClassVar[Ranges] = {
         "sampled_runs": (0, 9_223_372_036_854_775_807),
         "sampled_ns": (0, 4_611_686_018_427_387_903),
         "gather_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """What recording cost as far as the board reports it; comes before recorder_result."""
-
+    }
     sampled_runs: U64
     sampled_ns: U64
     gather_ns: U64
 
 
-@dataclass(frozen=True, slots=True)
-class RecorderDetached(
-    Message,
-    kind=120,
-    ranges={
+class RecorderDetached(Message, frozen=True):
+    """A stretch of time in which the recorder was detached; comes before recorder_result."""
+
+    KIND: ClassVar[int] = 120
+    RANGES: ClassVar[Ranges] = {
         "begin_ns": (0, 4_611_686_018_427_387_903),
         "from_ns": (0, 4_611_686_018_427_387_903),
         "to_ns": (0, 4_611_686_018_427_387_903),
@@ -1248,10 +1181,7 @@ class RecorderDetached(
         "counted": (0, 1),
         "before": (0, 9_223_372_036_854_775_807),
         "after": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """A stretch of time in which the recorder was detached; comes before recorder_result."""
-
+    }
     begin_ns: U64
     from_ns: U64
     to_ns: U64
@@ -1262,26 +1192,26 @@ class RecorderDetached(
     after: U64
 
 
-@dataclass(frozen=True, slots=True)
-class Ack(Message, kind=240):
+class Ack(Message, frozen=True):
     """All frames below `next` have arrived."""
 
+    KIND: ClassVar[int] = 240
     next: U32
 
 
-@dataclass(frozen=True, slots=True)
-class Resend(Message, kind=241):
+class Resend(Message, frozen=True):
     """These frames are missing. For a single one, `have` is the bitmap of its fragments at hand."""
 
+    KIND: ClassVar[int] = 241
     first: U32
     count: U16
     have: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment(Message, kind=242):
+class Fragment(Message, frozen=True):
     """A piece of a frame that was asked for again: small frames survive a bad line."""
 
+    KIND: ClassVar[int] = 242
     number: U32
     kind: U8
     index: U16
@@ -1289,40 +1219,37 @@ class Fragment(Message, kind=242):
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class Tail(Message, kind=243):
+class Tail(Message, frozen=True):
     """The last number sent, when nothing follows it by which its loss would be noticed."""
 
+    KIND: ClassVar[int] = 243
     last: U32
 
 
-@dataclass(frozen=True, slots=True)
-class Mark(Message, kind=244):
+class Mark(Message, frozen=True):
     """Answered by marked with the same token, after everything that was asked for before it."""
 
+    KIND: ClassVar[int] = 244
     token: U32
 
 
-@dataclass(frozen=True, slots=True)
-class Marked(Message, kind=245):
+class Marked(Message, frozen=True):
     """Everything that was asked for before that mark has been sent."""
 
+    KIND: ClassVar[int] = 245
     token: U32
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchRepetition(
-    Message,
-    kind=90,
-    ranges={
+class SwitchRepetition(Message, frozen=True):
+    """A block of a ring, and one of a task that passes the token to itself as often."""
+
+    KIND: ClassVar[int] = 90
+    RANGES: ClassVar[Ranges] = {
         "ring_ns": (0, 4_611_686_018_427_387_903),
         "own_ns": (0, 4_611_686_018_427_387_903),
         "hops": (0, 9_223_372_036_854_775_807),
         "switches": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """A block of a ring, and one of a task that passes the token to itself as often."""
-
+    }
     turn: U32
     repetition: U16
     ring_ns: U64
@@ -1331,18 +1258,15 @@ class SwitchRepetition(
     switches: U64
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchFlushes(
-    Message,
-    kind=91,
-    ranges={
+class SwitchFlushes(Message, frozen=True):
+    """What was counted in a block of its own. error: the errno for which it was not; 0."""
+
+    KIND: ClassVar[int] = 91
+    RANGES: ClassVar[Ranges] = {
         "hops": (0, 9_223_372_036_854_775_807),
         "switches": (0, 9_223_372_036_854_775_807),
         "flushes": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """What was counted in a block of its own. error: the errno for which it was not; 0."""
-
+    }
     turn: U32
     hops: U64
     switches: U64
@@ -1350,25 +1274,25 @@ class SwitchFlushes(
     error: I32
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRepetition(
-    Message,
-    kind=92,
-    ranges={"ns": (0, 9_223_372_036_854_775_807), "passes": (0, 9_223_372_036_854_775_807)},
-):
+class MemoryRepetition(Message, frozen=True):
     """So many passes over the bytes of a turn; of latency, so many dependent reads."""
 
+    KIND: ClassVar[int] = 92
+    RANGES: ClassVar[Ranges] = {
+        "ns": (0, 9_223_372_036_854_775_807),
+        "passes": (0, 9_223_372_036_854_775_807),
+    }
     turn: U32
     repetition: U16
     ns: U64
     passes: U64
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryBacking(
-    Message,
-    kind=93,
-    ranges={
+class MemoryBacking(Message, frozen=True):
+    """What stands behind a buffer of a turn, before its first repetition and after its last."""
+
+    KIND: ClassVar[int] = 93
+    RANGES: ClassVar[Ranges] = {
         "after": (0, 1),
         "target": (0, 1),
         "pages": (0, 9_223_372_036_854_775_807),
@@ -1376,10 +1300,7 @@ class MemoryBacking(
         "frames": (0, 9_223_372_036_854_775_807),
         "huge_bytes": (0, 9_223_372_036_854_775_807),
         "hugetlb_bytes": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """What stands behind a buffer of a turn, before its first repetition and after its last."""
-
+    }
     turn: U32
     after: U8
     target: U8
@@ -1391,33 +1312,30 @@ class MemoryBacking(
     error: I32
 
 
-@dataclass(frozen=True, slots=True)
-class ClockProperties(
-    Message,
-    kind=94,
-    ranges={"system_call": (0, 2), "resolution_ns": (0, 4_611_686_018_427_387_903)},
-):
+class ClockProperties(Message, frozen=True):
     """What reading a clock is. system_call: enum clock_calls."""
 
+    KIND: ClassVar[int] = 94
+    RANGES: ClassVar[Ranges] = {
+        "system_call": (0, 2),
+        "resolution_ns": (0, 4_611_686_018_427_387_903),
+    }
     turn: U32
     system_call: U8
     resolution_ns: U64
 
 
-@dataclass(frozen=True, slots=True)
-class ClockRepetition(
-    Message,
-    kind=95,
-    ranges={
+class ClockRepetition(Message, frozen=True):
+    """What one thread did in a repetition: its calls, and then its comparisons with the others."""
+
+    KIND: ClassVar[int] = 95
+    RANGES: ClassVar[Ranges] = {
         "ns": (0, 9_223_372_036_854_775_807),
         "calls": (0, 9_223_372_036_854_775_807),
         "checks": (0, 9_223_372_036_854_775_807),
         "backward": (0, 9_223_372_036_854_775_807),
         "most_backward_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """What one thread did in a repetition: its calls, and then its comparisons with the others."""
-
+    }
     turn: U32
     repetition: U16
     thread: U16
@@ -1429,21 +1347,18 @@ class ClockRepetition(
     most_backward_ns: U64
 
 
-@dataclass(frozen=True, slots=True)
-class ClockSharing(
-    Message,
-    kind=103,
-    ranges={
+class ClockSharing(Message, frozen=True):
+    """What sharing reads of a clock costs, and how old the values of a turn were."""
+
+    KIND: ClassVar[int] = 103
+    RANGES: ClassVar[Ranges] = {
         "direct_ps": (0, 9_223_372_036_854_775_807),
         "strict_ps": (0, 9_223_372_036_854_775_807),
         "break_even_ps": (0, 9_223_372_036_854_775_807),
         "checks": (0, 9_223_372_036_854_775_807),
         "stale": (0, 9_223_372_036_854_775_807),
         "most_stale_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """What sharing reads of a clock costs, and how old the values of a turn were."""
-
+    }
     turn: U32
     direct_ps: U64
     strict_ps: U64
@@ -1454,11 +1369,11 @@ class ClockSharing(
     most_stale_ns: U64
 
 
-@dataclass(frozen=True, slots=True)
-class BulkRepetition(
-    Message,
-    kind=104,
-    ranges={
+class BulkRepetition(Message, frozen=True):
+    """Sets of lines that were cleaned, and the delays of signals that came meanwhile."""
+
+    KIND: ClassVar[int] = 104
+    RANGES: ClassVar[Ranges] = {
         "ns": (0, 9_223_372_036_854_775_807),
         "passes": (0, 9_223_372_036_854_775_807),
         "holds": (0, 9_223_372_036_854_775_807),
@@ -1466,10 +1381,7 @@ class BulkRepetition(
         "p50_ns": (0, 4_611_686_018_427_387_903),
         "p99_ns": (0, 4_611_686_018_427_387_903),
         "most_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """Sets of lines that were cleaned, and the delays of signals that came meanwhile."""
-
+    }
     turn: U32
     repetition: U16
     ns: U64
@@ -1481,20 +1393,17 @@ class BulkRepetition(
     most_ns: U64
 
 
-@dataclass(frozen=True, slots=True)
-class BulkTuning(
-    Message,
-    kind=105,
-    ranges={
+class BulkTuning(Message, frozen=True):
+    """What bulk_work.h makes of the costs, and the chunk that was cleaned in a turn."""
+
+    KIND: ClassVar[int] = 105
+    RANGES: ClassVar[Ranges] = {
         "floor_ns": (0, 4_611_686_018_427_387_903),
         "item_ps": (0, 9_223_372_036_854_775_807),
         "gap_ns": (0, 4_611_686_018_427_387_903),
         "choice": (0, 9_223_372_036_854_775_807),
         "chunk": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """What bulk_work.h makes of the costs, and the chunk that was cleaned in a turn."""
-
+    }
     turn: U32
     floor_ns: U64
     item_ps: U64
@@ -1503,11 +1412,11 @@ class BulkTuning(
     chunk: U64
 
 
-@dataclass(frozen=True, slots=True)
-class FlushRepetition(
-    Message,
-    kind=106,
-    ranges={
+class FlushRepetition(Message, frozen=True):
+    """What a victim did in a block of each kind, while another CPU flushed."""
+
+    KIND: ClassVar[int] = 106
+    RANGES: ClassVar[Ranges] = {
         "shared_ns": (0, 4_611_686_018_427_387_903),
         "shared_units": (0, 9_223_372_036_854_775_807),
         "shared_calls": (0, 9_223_372_036_854_775_807),
@@ -1518,10 +1427,7 @@ class FlushRepetition(
         "other_flushes": (0, 9_223_372_036_854_775_807),
         "idle_ns": (0, 4_611_686_018_427_387_903),
         "idle_units": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """What a victim did in a block of each kind, while another CPU flushed."""
-
+    }
     turn: U32
     repetition: U16
     shared_ns: U64
@@ -1536,41 +1442,38 @@ class FlushRepetition(
     idle_units: U64
 
 
-@dataclass(frozen=True, slots=True)
-class FlushCounting(Message, kind=107):
+class FlushCounting(Message, frozen=True):
     """Whether flushes were counted. error: the errno for which they were not; 0."""
 
+    KIND: ClassVar[int] = 107
     turn: U32
     error: I32
 
 
-@dataclass(frozen=True, slots=True)
-class VictimFlushes(
-    Message,
-    kind=115,
-    ranges={"shared": (0, 9_223_372_036_854_775_807), "other": (0, 9_223_372_036_854_775_807)},
-):
+class VictimFlushes(Message, frozen=True):
     """Flushes for which the victim of switches was interrupted in the blocks of a turn."""
 
+    KIND: ClassVar[int] = 115
+    RANGES: ClassVar[Ranges] = {
+        "shared": (0, 9_223_372_036_854_775_807),
+        "other": (0, 9_223_372_036_854_775_807),
+    }
     turn: U32
     shared: U64
     other: U64
     error: I32
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetRepetition(
-    Message,
-    kind=108,
-    ranges={
+class OffsetRepetition(Message, frozen=True):
+    """Of the exchanges of a block the quickest: the first CPU's clock before and after it."""
+
+    KIND: ClassVar[int] = 108
+    RANGES: ClassVar[Ranges] = {
         "exchanges": (0, 9_223_372_036_854_775_807),
         "begin_ns": (0, 4_611_686_018_427_387_903),
         "peer_ns": (0, 4_611_686_018_427_387_903),
         "end_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """Of the exchanges of a block the quickest: the first CPU's clock before and after it."""
-
+    }
     turn: U32
     repetition: U16
     exchanges: U64
@@ -1579,37 +1482,35 @@ class OffsetRepetition(
     end_ns: U64
 
 
-@dataclass(frozen=True, slots=True)
-class FlushReasons(Message, kind=109, ranges={"flushes": (0, 9_223_372_036_854_775_807)}):
+class FlushReasons(Message, frozen=True):
     """Flushes in the block of switch_flushes by reason. error: an errno for which they were not."""
 
+    KIND: ClassVar[int] = 109
+    RANGES: ClassVar[Ranges] = {"flushes": (0, 9_223_372_036_854_775_807)}
     turn: U32
     flushes: ListU64
     error: I32
 
 
-@dataclass(frozen=True, slots=True)
-class SwitchTrace(Message, kind=113):
+class SwitchTrace(Message, frozen=True):
     """A piece of the trace of a turn's switches, in order: lines of ftrace's text."""
 
+    KIND: ClassVar[int] = 113
     turn: U32
     error: I32
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class CommandRepetition(
-    Message,
-    kind=96,
-    ranges={
+class CommandRepetition(Message, frozen=True):
+    """How a command went. status: its exit status; signal: the one that ended it, or 0."""
+
+    KIND: ClassVar[int] = 96
+    RANGES: ClassVar[Ranges] = {
         "wall_ns": (0, 4_611_686_018_427_387_903),
         "user_ns": (0, 4_611_686_018_427_387_903),
         "system_ns": (0, 4_611_686_018_427_387_903),
         "peak_memory": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """How a command went. status: its exit status; signal: the one that ended it, or 0."""
-
+    }
     turn: U32
     wall_ns: U64
     user_ns: U64
@@ -1619,29 +1520,30 @@ class CommandRepetition(
     signal: U8
 
 
-@dataclass(frozen=True, slots=True)
-class CommandOutput(Message, kind=97):
+class CommandOutput(Message, frozen=True):
     """A piece of what a command wrote, in order. cut: what came before it was too much to keep."""
 
+    KIND: ClassVar[int] = 97
     turn: U32
     cut: U8
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class OffMethod(Message, kind=145, ranges={"method": (1, 2)}):
+class OffMethod(Message, frozen=True):
     """How it is known what is disabled, and why in no better way; comes first."""
 
+    KIND: ClassVar[int] = 145
+    RANGES: ClassVar[Ranges] = {"method": (1, 2)}
     turn: U32
     method: U8
     why: Text
 
 
-@dataclass(frozen=True, slots=True)
-class OffCpu(
-    Message,
-    kind=140,
-    ranges={
+class OffCpu(Message, frozen=True):
+    """How a CPU was sampled, or traced, over the whole turn."""
+
+    KIND: ClassVar[int] = 140
+    RANGES: ClassVar[Ranges] = {
         "cpu": (0, 8_191),
         "samples": (0, 9_223_372_036_854_775_807),
         "work": (0, 9_223_372_036_854_775_807),
@@ -1651,10 +1553,7 @@ class OffCpu(
         "limit_ns": (0, 4_611_686_018_427_387_903),
         "without_ns": (0, 4_611_686_018_427_387_903),
         "with_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """How a CPU was sampled, or traced, over the whole turn."""
-
+    }
     turn: U32
     place: U16
     cpu: U16
@@ -1668,11 +1567,11 @@ class OffCpu(
     with_ns: U64
 
 
-@dataclass(frozen=True, slots=True)
-class OffRepetition(
-    Message,
-    kind=141,
-    ranges={
+class OffRepetition(Message, frozen=True):
+    """What the points of the sampling grid showed in a block of time of a CPU."""
+
+    KIND: ClassVar[int] = 141
+    RANGES: ClassVar[Ranges] = {
         "cpu": (0, 8_191),
         "ns": (0, 9_223_372_036_854_775_807),
         "points": (0, 9_223_372_036_854_775_807),
@@ -1680,10 +1579,7 @@ class OffRepetition(
         "handler": (0, 9_223_372_036_854_775_807),
         "user": (0, 9_223_372_036_854_775_807),
         "unknown": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """What the points of the sampling grid showed in a block of time of a CPU."""
-
+    }
     turn: U32
     repetition: U16
     place: U16
@@ -1696,11 +1592,11 @@ class OffRepetition(
     unknown: U64
 
 
-@dataclass(frozen=True, slots=True)
-class OffGroup(
-    Message,
-    kind=142,
-    ranges={
+class OffGroup(Message, frozen=True):
+    """Stretches that ended, and began, with the same callers, the innermost first."""
+
+    KIND: ClassVar[int] = 142
+    RANGES: ClassVar[Ranges] = {
         "group": (0, 1_024),
         "why": (0, 3),
         "stretches": (0, 9_223_372_036_854_775_807),
@@ -1708,10 +1604,7 @@ class OffGroup(
         "points": (0, 9_223_372_036_854_775_807),
         "seen_ns": (0, 4_611_686_018_427_387_903),
         "longest_ns": (0, 4_611_686_018_427_387_903),
-    },
-):
-    """Stretches that ended, and began, with the same callers, the innermost first."""
-
+    }
     turn: U32
     group: U16
     why: U8
@@ -1724,21 +1617,22 @@ class OffGroup(
     began: ListText
 
 
-@dataclass(frozen=True, slots=True)
-class OffBins(Message, kind=146, ranges={"cpu": (0, 8_191), "bins": (1, 784)}):
+class OffBins(Message, frozen=True):
     """All stretches of a CPU, by tracepoints, by how long they took; `data`: a block waits."""
 
+    KIND: ClassVar[int] = 146
+    RANGES: ClassVar[Ranges] = {"cpu": (0, 8_191), "bins": (1, 784)}
     turn: U32
     cpu: U16
     bins: U16
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class OffLongest(
-    Message,
-    kind=143,
-    ranges={
+class OffLongest(Message, frozen=True):
+    """One of the longest stretches with interrupts or preemption disabled."""
+
+    KIND: ClassVar[int] = 143
+    RANGES: ClassVar[Ranges] = {
         "at_ns": (0, 4_611_686_018_427_387_903),
         "cpu": (0, 8_191),
         "seen_ns": (0, 4_611_686_018_427_387_903),
@@ -1746,10 +1640,7 @@ class OffLongest(
         "group": (0, 1_024),
         "counted_ns": (0, 4_611_686_018_427_387_903),
         "counts": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """One of the longest stretches with interrupts or preemption disabled."""
-
+    }
     turn: U32
     at_ns: U64
     cpu: U16
@@ -1762,64 +1653,63 @@ class OffLongest(
     counts: ListU64
 
 
-@dataclass(frozen=True, slots=True)
-class OffStretches(Message, kind=144, ranges={"first": (0, 9_223_372_036_854_775_807)}):
+class OffStretches(Message, frozen=True):
     """Stretches of all CPUs; `data`: a block off_stretches."""
 
+    KIND: ClassVar[int] = 144
+    RANGES: ClassVar[Ranges] = {"first": (0, 9_223_372_036_854_775_807)}
     turn: U32
     count: U16
     first: U64
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class RepetitionCounts(Message, kind=98, ranges={"values": (0, 9_223_372_036_854_775_807)}):
+class RepetitionCounts(Message, frozen=True):
     """What the counters counted in a repetition, in the order of the command counters."""
 
+    KIND: ClassVar[int] = 98
+    RANGES: ClassVar[Ranges] = {"values": (0, 9_223_372_036_854_775_807)}
     turn: U32
     repetition: U16
     values: ListU64
 
 
-@dataclass(frozen=True, slots=True)
-class BenchFailed(Message, kind=99):
+class BenchFailed(Message, frozen=True):
     """A turn could not be made, or not to its end. error: an errno; its command fails too."""
 
+    KIND: ClassVar[int] = 99
     turn: U32
     error: I32
     text: Text
 
 
-@dataclass(frozen=True, slots=True)
-class CpuEvents(
-    Message, kind=100, ranges={"cpu": (0, 8_191), "values": (0, 9_223_372_036_854_775_807)}
-):
+class CpuEvents(Message, frozen=True):
     """What was counted of a CPU's measuring thread, in the order of the command counters."""
 
+    KIND: ClassVar[int] = 100
+    RANGES: ClassVar[Ranges] = {"cpu": (0, 8_191), "values": (0, 9_223_372_036_854_775_807)}
     cpu: U16
     values: ListU64
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutput(Message, kind=101, ranges={"stream": (1, 2)}):
+class RunOutput(Message, frozen=True):
     """A piece of what a command that was run wrote. stream: enum output_stream."""
 
+    KIND: ClassVar[int] = 101
+    RANGES: ClassVar[Ranges] = {"stream": (1, 2)}
     stream: U8
     data: Blob
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnded(
-    Message,
-    kind=102,
-    ranges={
+class RunEnded(Message, frozen=True):
+    """How a command that was run ended: its exit status, or the signal that ended it."""
+
+    KIND: ClassVar[int] = 102
+    RANGES: ClassVar[Ranges] = {
         "timed_out": (0, 1),
         "wall_ns": (0, 4_611_686_018_427_387_903),
         "omitted": (0, 9_223_372_036_854_775_807),
-    },
-):
-    """How a command that was run ended: its exit status, or the signal that ended it."""
-
+    }
     status: U8
     signal: U8
     timed_out: U8
@@ -1827,19 +1717,20 @@ class RunEnded(
     omitted: U64
 
 
-@dataclass(frozen=True, slots=True)
-class HitSource(Message, kind=110):
+class HitSource(Message, frozen=True):
     """Whether a name of the command hits is counted. error: an errno for which it is not; 0."""
 
+    KIND: ClassVar[int] = 110
     place: U16
     error: I32
     text: Text
 
 
-@dataclass(frozen=True, slots=True)
-class CpuHits(Message, kind=111, ranges={"values": (0, 9_223_372_036_854_775_807)}):
+class CpuHits(Message, frozen=True):
     """Hits on a CPU, in the order of the names; 0 for those that are not counted."""
 
+    KIND: ClassVar[int] = 111
+    RANGES: ClassVar[Ranges] = {"values": (0, 9_223_372_036_854_775_807)}
     cpu: U16
     values: ListU64
 

@@ -25,7 +25,8 @@ from whylate.bisect.ordered_images.model import (
 )
 from whylate.bisect.ordered_images.versions import ImageVersions
 from whylate.bisect.outcome import NoOutcomeError
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.cli.bisect.ordered_view import OrderedView
 from whylate.run.errors import RequestError
 from whylate.run.progress import Observer, Quiet

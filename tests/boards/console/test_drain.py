@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import BoardBusyError, BoardError
 from whylate.boards.console.channel import DescriptorChannel
 from whylate.boards.console.drain import DrainedConsole
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.streams.queue import QUEUE_BYTES
 
 

@@ -15,7 +15,6 @@ from console_line import BUSYBOX, SHELLS, Line, shell_on_a_line
 from test_login import PASSWORD, VARIABLE, getty
 from test_shell import leftovers
 
-from whylate.boards.board import BoardError
 from whylate.boards.console import shell as console_shell
 from whylate.boards.console.drain import DrainedConsole
 from whylate.boards.console.listen import Listener
@@ -23,6 +22,7 @@ from whylate.boards.console.prompt import Login
 from whylate.boards.console.shell import ConsoleShell
 from whylate.boards.console.transfer import Transfer
 from whylate.boards.console.worker import Worker
+from whylate.boards.errors import BoardError
 from whylate.boards.qemu import board as qemu_board
 from whylate.boards.qemu.board import QemuBoard
 from whylate.lab.description import virtual_board

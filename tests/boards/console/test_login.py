@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from console_line import BUSYBOX, Line, shell_on_a_line
 
-from whylate.boards.board import BoardError
 from whylate.boards.console.prompt import Login
 from whylate.boards.console.shell import ConsoleShell
+from whylate.boards.errors import BoardError
 
 PASSWORD = "correct-horse-7"  # noqa: S105
 VARIABLE = "WHYLATE_TEST_CONSOLE"

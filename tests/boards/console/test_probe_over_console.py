@@ -17,12 +17,14 @@ import pytest
 from bad_line import Noise
 from console_line import Line, opened
 
-from whylate.boards.board import BoardError, Notify, StartedProbe
+from whylate.boards.board import Notify, StartedProbe
 from whylate.boards.console.drain import KEEPALIVE_S, FramedConsoleStream
 from whylate.boards.console.shell import ConsoleShell
+from whylate.boards.errors import BoardError
 from whylate.boards.local import LocalBoard
 from whylate.probe.binaries import probe_binary
-from whylate.probe.client import Client, ProbeGoneError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeGoneError
 from whylate.recording.console.crashes import find_crashes
 from whylate.recording.plan import RunPlan
 from whylate.recording.reader import open_recording

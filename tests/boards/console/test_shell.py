@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from console_line import Line, opened, shell_on_a_line, unchanged
 
-from whylate.boards.board import BoardError
 from whylate.boards.console.shell import ConsoleShell
 from whylate.boards.console.transfer import posix_cksum
 from whylate.boards.console.worker import END_S
+from whylate.boards.errors import BoardError
 
 PATIENCE_S = 30.0
 AWKWARD = ["it's", 'a "word"', "$HOME `id`", "a\nline", "\\n", "*", "", "é", "-n", "tab\there"]

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import BoardBusyError, BoardError, notify_nobody
+from whylate.boards.board import notify_nobody
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.qemu import board as board_module
 from whylate.boards.qemu import machine as machine_module
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions

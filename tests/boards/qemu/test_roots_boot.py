@@ -11,7 +11,8 @@ import pytest
 
 from own_boards import own_boards
 from own_roots import tiny_root, write_tarball
-from whylate.boards.board import BoardBusyError, BoardError, notify_nobody
+from whylate.boards.board import notify_nobody
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.qemu.board import BOOT_S, QemuBoard, QemuPower, VirtualOptions
 from whylate.boards.ready import ready
 from whylate.lab.description import virtual_board

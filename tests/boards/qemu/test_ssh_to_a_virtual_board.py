@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import Board, BoardError, notify_nobody
+from whylate.boards.board import Board, notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.open import BoardOptions, open_board
 from whylate.boards.ready import ready
 from whylate.boards.ssh import SshBoard

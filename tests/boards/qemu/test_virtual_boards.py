@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from whylate.boards.board import BoardBusyError, BoardError, notify_nobody
+from whylate.boards.board import notify_nobody
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.open import open_board
 from whylate.boards.qemu import machine
 from whylate.boards.qemu.board import BOOTS, QemuBoard, VirtualOptions

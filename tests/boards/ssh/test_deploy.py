@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from whylate.boards import deploy
-from whylate.boards.board import BoardError, Finished, notify_nobody
+from whylate.boards.board import Finished, notify_nobody
 from whylate.boards.deploy import PLACES, Deployment
+from whylate.boards.errors import BoardError
 from whylate.boards.streams import process
 from whylate.boards.streams.process import ProcessStream
 

@@ -16,7 +16,7 @@ import pytest
 
 from ssh_servers import NEEDED, BoardKind, Server, User, board
 from whylate.boards import ssh
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.ssh import SshBoard
 from whylate.probe.binaries import probe_binary
 from whylate.probe.client import Client

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.ssh import SshAddress, parse_url
 
 

@@ -17,7 +17,8 @@ import pytest
 
 from ssh_servers import Server, User, free_port, make_key, openssh
 from whylate.boards import ssh as ssh_module
-from whylate.boards.board import BoardError, notify_nobody
+from whylate.boards.board import notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.ssh import SshBoard
 from whylate.boards.streams.process import Ended
 

@@ -9,7 +9,7 @@ import pytest
 
 from ssh_servers import Server, User, free_port
 from whylate.boards import ssh as ssh_module
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.ssh import SshBoard
 
 pytest_plugins = ["ssh_fixtures"]

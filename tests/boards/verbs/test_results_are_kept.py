@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import pytest
 from click.testing import CliRunner
 
-from whylate.boards.board import BoardError, Finished
+from whylate.boards.board import Finished
+from whylate.boards.errors import BoardError
 from whylate.cli.board import facts as facts_verb
 from whylate.cli.board import run as run_verb
 from whylate.cli.board.run import run

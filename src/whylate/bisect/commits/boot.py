@@ -16,10 +16,10 @@ import msgspec
 from whylate.bisect.ordered.value import value_of_run
 from whylate.bisect.ordered.versions import LostBoardError, UnavailableError
 from whylate.bisect.outcome import NoOutcomeError
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.ready import ready
 from whylate.files import sha256_of_named
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 from whylate.recording.errors import DiskError
 from whylate.recording.plan import RunPlan
 from whylate.run.errors import RequestError

@@ -13,7 +13,7 @@ from whylate.bisect.commits.graph import Commits
 from whylate.bisect.commits.model import CommitsPlan
 from whylate.bisect.ordered.value import value_of_run
 from whylate.bisect.ordered.versions import LostBoardError, Nouns, Wanted
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.recording.errors import DiskError
 from whylate.recording.plan import RunPlan
 from whylate.run.errors import RequestError

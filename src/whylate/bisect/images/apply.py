@@ -18,7 +18,8 @@ import numpy as np
 from whylate.bisect.images.items import Item
 from whylate.bisect.images.store import Made
 from whylate.bisect.outcome import NoOutcomeError
-from whylate.boards.board import Board, BoardError, Notify
+from whylate.boards.board import Board, Notify
+from whylate.boards.errors import BoardError
 from whylate.boards.ready import Boot
 from whylate.recording.errors import DiskError
 from whylate.stats.arrays import Bools

@@ -17,7 +17,8 @@ from whylate.bisect.sets.history import chosen_keys, history_of
 from whylate.bisect.sets.journal import UNTESTABLE, P, SetsJournal, recording_path
 from whylate.bisect.sets.model import MadeRun
 from whylate.bisect.sets.provision import Provisioned, Provisioner
-from whylate.boards.board import Board, BoardBusyError, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.files import read_end, write_whole
 from whylate.recording.errors import RecordingError
 from whylate.run.errors import RequestError

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 
 #: Bytes of a configuration file of a boot loader.

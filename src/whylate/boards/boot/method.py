@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from whylate.boards.board import Board, BoardError, Notify
+from whylate.boards.board import Board, Notify
 from whylate.boards.boot.entry import Entry
+from whylate.boards.errors import BoardError
 
 
 class BootMethodError(BoardError):

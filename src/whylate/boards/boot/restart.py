@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from whylate.boards.board import Board, BoardError, Notify, notify_nobody
+from whylate.boards.board import Board, Notify, notify_nobody
 from whylate.boards.boot.board_files import OURS, has_tool, run, sync
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"

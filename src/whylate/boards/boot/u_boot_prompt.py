@@ -6,10 +6,10 @@ import re
 import time
 from collections.abc import Sequence
 
-from whylate.boards.board import BoardError
 from whylate.boards.console.drain import ConsoleStream
 from whylate.boards.console.listen import Listener
 from whylate.boards.console.prompt import type_in
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 
 #: From the power on to the prompt.

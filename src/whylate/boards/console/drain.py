@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from whylate.boards.board import BoardBusyError, BoardError
 from whylate.boards.console.channel import Channel, DescriptorChannel
 from whylate.boards.console.sieve import FrameSieve
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.streams.queue import ByteQueue
 from whylate.boards.streams.shutdown import LEAVE_S, REQUEST_S, ShutdownRequest
 

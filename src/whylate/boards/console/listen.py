@@ -6,8 +6,8 @@ import re
 import select
 import time
 
-from whylate.boards.board import BoardError
 from whylate.boards.console.drain import ConsoleStream
+from whylate.boards.errors import BoardError
 
 #: More than any answer; earlier text is dropped (the log has it).
 KEPT_BYTES = 256 << 10

@@ -7,9 +7,9 @@ import re
 import time
 from dataclasses import dataclass
 
-from whylate.boards.board import BoardError
 from whylate.boards.console.drain import ConsoleStream
 from whylate.boards.console.listen import Listener
+from whylate.boards.errors import BoardError
 
 #: Silence after what looks like a prompt.
 PROMPT_SILENCE_S = 0.3

@@ -8,12 +8,13 @@ import time
 from collections.abc import Sequence
 from types import TracebackType
 
-from whylate.boards.board import BoardError, Finished, Notify, notify_nobody
+from whylate.boards.board import Finished, Notify, notify_nobody
 from whylate.boards.console.drain import KEEPALIVE_S, ConsoleStream, FramedConsoleStream
 from whylate.boards.console.listen import Listener
 from whylate.boards.console.prompt import STALE_WORKER, Login, Prompt, type_in
 from whylate.boards.console.transfer import OutputTooLongError, Progress, Transfer
 from whylate.boards.console.worker import SILENCE_S, Worker
+from whylate.boards.errors import BoardError
 
 __all__ = ["KEEPALIVE_S", "ConsoleShell", "Login", "Progress"]
 

@@ -21,8 +21,8 @@ import time
 import zlib
 from collections.abc import Callable
 
-from whylate.boards.board import BoardError
 from whylate.boards.console.worker import SILENCE_S, Worker, answer_pattern
+from whylate.boards.errors import BoardError
 
 #: Gets how many bytes have arrived, and their total.
 Progress = Callable[[int, int], None]

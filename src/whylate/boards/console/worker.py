@@ -18,10 +18,10 @@ import re
 import secrets
 import time
 
-from whylate.boards.board import BoardError
 from whylate.boards.console.drain import ConsoleStream
 from whylate.boards.console.listen import Listener
 from whylate.boards.console.prompt import STALE_WORKER, type_in
+from whylate.boards.errors import BoardError
 
 #: A terminal in canonical mode accepts lines of up to 4095 characters.
 LONGEST_LINE = 4000

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from whylate.boards.board import BoardError, Finished, Notify, StartedProbe, notify_nobody
+from whylate.boards.board import Finished, Notify, StartedProbe, notify_nobody
 from whylate.boards.console.drain import ConsoleStream, DrainedConsole
 from whylate.boards.console.shell import ConsoleShell, Login
+from whylate.boards.errors import BoardError
 from whylate.boards.labgrid.calls import bounded
 from whylate.boards.labgrid.console_probe import ConsoleProbe
 from whylate.boards.labgrid.drivers import LabgridCard, card_of, driver_of, named, ssh_board

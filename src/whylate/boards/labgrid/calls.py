@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TypeVar
 
-from whylate.boards.board import BoardError, Notify
+from whylate.boards.board import Notify
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 from whylate.boards.ssh import explain
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whylate.boards.board import BoardError, Finished, Notify, StartedProbe
+from whylate.boards.board import Finished, Notify, StartedProbe
 from whylate.boards.console.shell import KEEPALIVE_S, ConsoleShell
 from whylate.boards.deploy import PLACES, REMOVE, REMOVE_S, VERSION, survey
+from whylate.boards.errors import BoardError
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 
 

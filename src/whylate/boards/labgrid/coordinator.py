@@ -10,7 +10,8 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any, TypeVar
 
-from whylate.boards.board import BoardBusyError, BoardError, Notify
+from whylate.boards.board import Notify
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import describe, load_labgrid, proxy_failure
 

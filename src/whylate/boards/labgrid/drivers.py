@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import bounded
 from whylate.boards.ssh import SshBoard, parse_url

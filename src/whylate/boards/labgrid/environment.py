@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whylate.boards.board import BoardError, Notify
+from whylate.boards.board import Notify
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import (
     bounded,

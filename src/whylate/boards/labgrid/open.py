@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.labgrid.board import BenchOptions, LabgridBoard, Source
 from whylate.boards.labgrid.coordinator import coordinator_address
 from whylate.boards.labgrid.environment import EnvironmentSource, environment_file, list_targets

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from whylate.boards.board import BoardError, Notify, notify_nobody
+from whylate.boards.board import Notify, notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import CALL_S, bounded
 from whylate.boards.labgrid.line import DriverChannel

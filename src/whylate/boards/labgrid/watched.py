@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.probe.client import Stream
 
 _POLL_S = 0.2

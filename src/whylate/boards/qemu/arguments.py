@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.lab.description import VirtualBoard
 from whylate.lab.image import Image
 from whylate.lab.qemu import Qemu

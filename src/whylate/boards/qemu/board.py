@@ -11,15 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whylate.boards.board import (
-    BoardBusyError,
-    BoardError,
-    Finished,
-    ImageFile,
-    Notify,
-    StartedProbe,
-    notify_nobody,
-)
+from whylate.boards.board import Finished, ImageFile, Notify, StartedProbe, notify_nobody
+from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.facts.reading import clean
 from whylate.boards.qemu.arguments import Start, arguments, fixed_turns
 from whylate.boards.qemu.machine import BootAgainError, BoundedLog, Machine
@@ -28,7 +21,8 @@ from whylate.boards.state import BoardLock, state_directory
 from whylate.boards.waiting import Waiting
 from whylate.files import write_whole
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.description import VirtualBoard
+from whylate.lab.errors import LabError
 from whylate.lab.image import ON_PORT, PLAN, PROBE, Image, build, is_fetched
 from whylate.lab.initramfs import packed
 from whylate.lab.network import NETWORK_SCRIPT, SERVICES

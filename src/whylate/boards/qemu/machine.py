@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 from whylate.files import write_whole
 from whylate.recording.console.crashes import Crash, find_crashes

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.streams.queue import ByteQueue
 from whylate.boards.streams.shutdown import LEAVE_S, REQUEST_S, ShutdownRequest
 

@@ -10,8 +10,7 @@ from whylate.cli.bench.options import block_options, run_benchmark, what
 from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.parameter_types import CommaList
 from whylate.cli.run_options import RunOptions, counters_option, cpus_option, run_options
-from whylate.run.workloads.bulk import BulkTable
-from whylate.run.workloads.sweeps import parse_chunk
+from whylate.run.sweeps import parse_chunk
 
 _CHUNKS = CommaList("numbers of lines, all, tuned", parse_chunk, "1,128,all,tuned")
 
@@ -32,4 +31,6 @@ def command(options: RunOptions, **asked: Any) -> None:
     Lines of the cache are cleaned while a signal is blocked, as a lock that disables interrupts
     blocks those. A timer sends it every 200 µs; its delay is from when it expired.
     """
+    from whylate.run.workloads.bulk import BulkTable
+
     run_benchmark(BulkTable, asked, options)

@@ -13,10 +13,8 @@ from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.parameter_types import DURATION, PREDICTED, Parsed
 from whylate.cli.run_options import RunOptions, counters_option, cpus_option, run_options
 from whylate.quantities import parse_ns
-from whylate.recording.workloads.clock import CLOCKS, HOWS, REMEDIES
+from whylate.recording.workloads.clock import CLOCK_NAMES, CLOCKS, HOWS, KERNEL_HOWS, REMEDIES
 from whylate.run.errors import RequestError
-from whylate.run.workloads.clock import CLOCK_NAMES, KERNEL_HOWS, ClockTable
-from whylate.run.workloads.offsets import OffsetsTable
 
 
 def _parse_signed(text: str) -> int:
@@ -71,6 +69,8 @@ def command(
     With --between-cpus two CPUs exchange readings instead: how far the clock of one is ahead of the
     other's, and how much faster it is.
     """
+    from whylate.run.workloads.clock import ClockTable
+
     if between_cpus:
         _compare_cpus(add_offset, add_rate, predict, options, asked)
         return
@@ -97,6 +97,8 @@ def _compare_cpus(
     asked: Mapping[str, Any],
 ) -> None:
     """Measure how the clocks of CPUs are to each other, print it, and exit."""
+    from whylate.run.workloads.offsets import OffsetsTable
+
     refused = ("threads", "service", "think", "remedy")
     given = [name for name in refused if asked[name] is not None]
     given += ["via"] if asked["via"] != ("libc",) else []

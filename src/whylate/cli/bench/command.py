@@ -10,7 +10,6 @@ from whylate.cli.bench.options import rounds_option, run_benchmark, what
 from whylate.cli.option_groups import CommandWords
 from whylate.cli.run_options import RunOptions, counters_option, run_options
 from whylate.run.errors import RequestError
-from whylate.run.workloads.command import CommandTable
 
 
 @click.command(name="cmd", cls=CommandWords)
@@ -27,6 +26,8 @@ def command(argv: tuple[str, ...] | None, options: RunOptions, **asked: Any) -> 
 
     No shell reads COMMAND, and nothing pins it: for one CPU write taskset -c 2 COMMAND.
     """
+    from whylate.run.workloads.command import CommandTable
+
     for name, given in (("unit", asked["unit"]), ("higher-is-better", asked["higher_is_better"])):
         if given and asked["value"] is None:
             raise RequestError(f"--{name} has no effect without --value")

@@ -11,7 +11,6 @@ from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.parameter_types import DURATION
 from whylate.cli.run_options import RunOptions, counters_option, cpus_option, run_options
 from whylate.recording.workloads.flush import BYS
-from whylate.run.workloads.flush import FlushTable
 
 
 @click.command(name="flush", cls=GroupedCommand)
@@ -37,4 +36,6 @@ def command(call_every: int | None, options: RunOptions, **asked: Any) -> None:
     the caller switches between processes; between threads; or not. Whether flushes were made is
     counted (x86; of switches, root).
     """
+    from whylate.run.workloads.flush import FlushTable
+
     run_benchmark(FlushTable, {**asked, "every": call_every}, options)

@@ -11,7 +11,6 @@ from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.run_options import RunOptions, counters_option, cpus_option, run_options
 from whylate.recording.workloads.memory import PAGES, ROUTINES, SOURCES, WHATS
 from whylate.run.errors import RequestError
-from whylate.run.workloads.memory import MemoryTable, has_parameter
 
 #: What is measured without --ops.
 _DEFAULT_OPS = WHATS[:3]
@@ -38,6 +37,8 @@ def command(options: RunOptions, **asked: Any) -> None:
     The backing of each buffer (page frames, huge pages) is read before the first repetition and
     after the last; a figure whose backing is not the one asked for is refused.
     """
+    from whylate.run.workloads.memory import MemoryTable, has_parameter
+
     for name in ("source", "routine"):
         used = any(has_parameter(operation, name) for operation in asked["ops"])
         if asked[name] is not None and not used:

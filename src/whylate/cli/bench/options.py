@@ -10,9 +10,8 @@ import click
 
 from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import DURATION, CommaList
-from whylate.cli.report.benchmark import show_benchmarks
 from whylate.cli.run_options import RunOptions, make_runs
-from whylate.run.workloads.sweeps import parse_count, parse_size
+from whylate.run.sweeps import parse_count, parse_size
 
 if TYPE_CHECKING:
     from whylate.run.workloads.tables import BenchmarkTable
@@ -60,6 +59,7 @@ def run_benchmark(
     table: the benchmark as a study's plan has it. asked: its keys; None: the table's default.
     predict: numbers of threads for which the throughput is predicted.
     """
+    from whylate.cli.report.benchmark import show_benchmarks
     from whylate.run.workloads.tables import workload_of
 
     given = {key: value for key, value in asked.items() if value is not None}

@@ -9,8 +9,7 @@ import click
 from whylate.cli.bench.options import COUNTS, SIZES, block_options, run_benchmark, what, words_of
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.run_options import RunOptions, counters_option, cpus_option, run_options
-from whylate.recording.workloads.switch import OVERS
-from whylate.run.workloads.switch import KINDS, SwitchTable
+from whylate.recording.workloads.switch import KINDS, OVERS
 
 
 @click.command(name="switch", cls=GroupedCommand)
@@ -39,4 +38,6 @@ def command(options: RunOptions, **asked: Any) -> None:
     switches that the kernel counted. TLB flushes are counted in a block of their own, by reason
     (x86, root).
     """
+    from whylate.run.workloads.switch import SwitchTable
+
     run_benchmark(SwitchTable, asked, options)

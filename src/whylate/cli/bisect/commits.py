@@ -15,7 +15,6 @@ from whylate.cli.bisect.options import (
     output_option,
     statistic_option,
 )
-from whylate.cli.bisect.resumable import resumable
 from whylate.cli.board_options import environment_option, opener_of, wait_option, waiting_shown
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.messages import print_message
@@ -93,6 +92,7 @@ def command(
     from whylate.bisect.ordered.journal import OrderedJournal
     from whylate.cli.bisect.ordered_result import show_ordered_result
     from whylate.cli.bisect.ordered_view import OrderedView
+    from whylate.cli.bisect.resumable import resumable
     from whylate.files import write_whole
     from whylate.study.plan_file import read_plan_file
 

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from whylate.cli.bisect.options import exclude_option, keep_option, pin_option
-from whylate.cli.live import LiveView
 from whylate.cli.parameter_types import NewPath
 from whylate.cli.print_json import json_option, print_document
 from whylate.files import write_whole
-from whylate.report.plain_console import plain_console
 from whylate.run.errors import RequestError
 from whylate.text import plain
 
@@ -64,6 +62,7 @@ def command(
     from whylate.bisect.differences.find import find_differences
     from whylate.bisect.sides.errors import SideError
     from whylate.bisect.sides.read import read_side
+    from whylate.cli.live import LiveView
 
     try:
         with LiveView() as view:
@@ -103,6 +102,7 @@ def _fields(differences: Differences) -> dict[str, object]:
 
 def _print(differences: Differences, *, everything: bool) -> None:
     from whylate.bisect.differences.terminal import counts_table, not_compared_lines, tree_lines
+    from whylate.report.plain_console import plain_console
 
     console = plain_console()
     has_atoms = False

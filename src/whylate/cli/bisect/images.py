@@ -18,8 +18,6 @@ from whylate.cli.bisect.options import (
     runs_option,
     statistic_option,
 )
-from whylate.cli.bisect.ordered_images import bisect_images_in_order
-from whylate.cli.bisect.resumable import resumable
 from whylate.cli.board_options import environment_option, opener_of, wait_option, waiting_shown
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand, Heading, option_under
@@ -79,6 +77,9 @@ def command(
 
     Exit status: 0 there is an answer, 3 there is none.
     """
+    from whylate.cli.bisect.ordered_images import bisect_images_in_order
+    from whylate.cli.bisect.resumable import resumable
+
     directory = output or new_directory("bisections")
     if len(images) > 2:
         _refuse_unused(exclude, keep, pin, apply, keep_images)

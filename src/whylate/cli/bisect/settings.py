@@ -16,7 +16,6 @@ from whylate.cli.bisect.options import (
     runs_option,
     statistic_option,
 )
-from whylate.cli.bisect.resumable import resumable
 from whylate.cli.board_options import environment_option, opener_of, wait_option, waiting_shown
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.option_groups import GroupedCommand
@@ -67,6 +66,7 @@ def command(
     from whylate.bisect.settings.plan import bisect_plan
     from whylate.bisect.settings.provision import KnobProvisioner
     from whylate.cli.bisect.result import show_result
+    from whylate.cli.bisect.resumable import resumable
     from whylate.cli.bisect.view import BisectView
     from whylate.study.plan_file import read_plan_file, resolve_plan
 

@@ -17,10 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from whylate.boards.board import Board, BoardError, Console
-from whylate.boards.open import BoardOptions, open_board
-from whylate.boards.ready import held
-from whylate.cli.board.terminal_filter import TerminalFilter
+from whylate.boards.errors import BoardError
 from whylate.cli.board_options import board_options
 from whylate.cli.messages import print_message
 from whylate.cli.option_groups import GroupedCommand
@@ -28,6 +25,8 @@ from whylate.cli.parameter_types import DURATION
 from whylate.recording.errors import DiskError
 
 if TYPE_CHECKING:
+    from whylate.boards.board import Board, Console
+    from whylate.boards.open import BoardOptions
     from whylate.probe.client import Stream
 
 #: Ctrl-], as in telnet.
@@ -62,6 +61,9 @@ def console(
     On a terminal every key goes to the board, Ctrl-C too. Other input is sent to the board, and
     --for or --until must end the session. The console's own log keeps all output in any case.
     """
+    from whylate.boards.open import open_board
+    from whylate.boards.ready import held
+
     terminal = sys.stdin.isatty()
     if not terminal and for_ns is None and until is None:
         raise click.UsageError("the input is no terminal: use --for TIME or --until TEXT")
@@ -112,6 +114,8 @@ class _Session:
     def __init__(
         self, stream: Stream, copy: IO[bytes] | None, for_ns: int | None, until: str | None
     ) -> None:
+        from whylate.cli.board.terminal_filter import TerminalFilter
+
         self._stream = stream
         self._copy = copy
         self._deadline = None if for_ns is None else time.monotonic() + for_ns / 1e9

@@ -5,21 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from rich.table import Table
-from rich.text import Text
 
-from whylate.boards.doctor import examine
-from whylate.boards.facts import WANTED, facts
-from whylate.boards.open import open_board
-from whylate.boards.ready import ready
-from whylate.cli.live import LiveView
 from whylate.cli.print_json import json_option, print_json
-from whylate.report.plain_console import plain_console
-from whylate.report.terminal.sights import sights_table
-from whylate.run.read import read_board, read_board_and_recorder
 from whylate.text import plain_lines
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from whylate.boards.doctor.check import Check, Group, State
     from whylate.causes.observability import Observability
     from whylate.recording.manifest import RecorderReport
@@ -48,7 +40,13 @@ def command(board: str, no_recorder: bool, as_json: bool) -> None:
     there. What it attached is removed again; nothing else is changed. Only a measurement shows what
     a setting costs on this board.
     """
+    from whylate.boards.doctor import examine
+    from whylate.boards.facts import WANTED, facts
+    from whylate.boards.open import open_board
+    from whylate.boards.ready import ready
     from whylate.causes.observability import list_observability
+    from whylate.cli.live import LiveView
+    from whylate.run.read import read_board, read_board_and_recorder
 
     with LiveView() as view, ready(open_board(board), view.log) as opened:
         if no_recorder:
@@ -80,6 +78,12 @@ def _print_json(
 
 
 def _print_table(checks: list[Check], causes: list[Observability]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from whylate.report.plain_console import plain_console
+    from whylate.report.terminal.sights import sights_table
+
     console = plain_console()
     for group, title in _TITLES.items():
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
@@ -102,6 +106,8 @@ def _print_table(checks: list[Check], causes: list[Observability]) -> None:
 
 
 def _lines(check: Check) -> list[Text]:
+    from rich.text import Text
+
     lines: list[Text] = [Text(plain_lines(check.now))]
     if check.state != "good":
         lines.append(Text(plain_lines(f"wanted: {check.wanted}"), style="dim"))

@@ -7,17 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
-from rich.table import Table
-from rich.text import Text
 
-from whylate.boards.facts import WANTED, facts
-from whylate.boards.facts.bootlog import bootlog_facts
-from whylate.boards.open import open_board
-from whylate.boards.ready import ready
-from whylate.cli.live import LiveView
 from whylate.cli.print_json import json_option, print_json
-from whylate.report.plain_console import plain_console
-from whylate.run.read import read_board
 from whylate.text import plain, plain_lines, shown
 
 #: A boot log is some 100 KiB; what is longer is cut.
@@ -39,6 +30,12 @@ def command(board: str | None, log: TextIO | None, as_json: bool) -> None:
 
     Secrets on the kernel's command line are replaced by <redacted>; serial numbers are not read.
     """
+    from whylate.boards.facts import WANTED, facts
+    from whylate.boards.open import open_board
+    from whylate.boards.ready import ready
+    from whylate.cli.live import LiveView
+    from whylate.run.read import read_board
+
     if log is not None:
         if board is not None:
             raise click.UsageError("--log reads a file, and no board: name one of them")
@@ -59,6 +56,8 @@ def command(board: str | None, log: TextIO | None, as_json: bool) -> None:
 
 def _show_log(log: TextIO, *, as_json: bool) -> None:
     """Show the facts of a boot log; of quoted mail, without its quoting marks."""
+    from whylate.boards.facts.bootlog import bootlog_facts
+
     name = getattr(log, "name", "-")
     name = "standard input" if name in ("-", "<stdin>") else shown(Path(name).name, 60)
     lines = log.read(MOST_CHARACTERS).split("\n")
@@ -70,6 +69,11 @@ def _show_log(log: TextIO, *, as_json: bool) -> None:
 
 
 def _print_table(known: list[Fact]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from whylate.report.plain_console import plain_console
+
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from whylate.boards.flash import card_of
-from whylate.boards.flash import flash as write
-from whylate.boards.open import BoardOptions, open_board
-from whylate.boards.ready import held
 from whylate.cli.board_options import board_options, wait_option
-from whylate.cli.live import LiveView
 from whylate.text import plain
+
+if TYPE_CHECKING:
+    from whylate.boards.open import BoardOptions
 
 
 @click.command(name="flash")
@@ -26,6 +25,12 @@ def flash(image: Path, board: str, options: BoardOptions) -> None:
     IMAGE is raw, .xz or .gz. The board is switched off first, and left off if the card does not
     keep what was written.
     """
+    from whylate.boards.flash import card_of
+    from whylate.boards.flash import flash as write
+    from whylate.boards.open import open_board
+    from whylate.boards.ready import held
+    from whylate.cli.live import LiveView
+
     opened = open_board(board, options)
     with LiveView() as view, held(opened, view.log):
         write(opened, card_of(opened), image, view.log)

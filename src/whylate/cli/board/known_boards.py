@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.boards.notes import state_name_of
 from whylate.boards.qemu.board import QemuBoard
 from whylate.boards.state import state_directory

@@ -5,30 +5,27 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import click
-import msgspec
-from rich.table import Table
-from rich.text import Text
 
-from whylate.boards.board import BoardError
-from whylate.boards.open import BoardOptions
+from whylate.boards.errors import BoardError
 from whylate.cli.board_options import board_options
 from whylate.cli.messages import print_message
 from whylate.cli.print_json import json_option, print_json
-from whylate.lab.description import names, virtual_board
-from whylate.report.plain_console import plain_console
 from whylate.text import plain
 
 if TYPE_CHECKING:
     from whylate.boards.labgrid.environment import Listed
+    from whylate.boards.open import BoardOptions
 
 PowerState = Literal["on", "off", "unknown"]
 _STYLES: dict[PowerState, str] = {"on": "green", "off": "dim", "unknown": "dim"}
 
 
-class Row(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Row:
     """A board of the list. kernel: its release, or why there is none; None where unknown."""
 
     name: str
@@ -72,6 +69,7 @@ def _local() -> Row:
 
 def _virtual() -> list[Row]:
     from whylate.boards.qemu.board import QemuBoard
+    from whylate.lab.description import names, virtual_board
     from whylate.lab.image import is_fetched
 
     rows = []
@@ -123,6 +121,11 @@ def _bench_row(listed: Listed, kind: str) -> Row:
 
 
 def _print_table(rows: list[Row]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from whylate.report.plain_console import plain_console
+
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for title in ("board", "kind", "state", "kernel", "who has it"):
         table.add_column(title, no_wrap=title in {"board", "state"}, overflow="fold")

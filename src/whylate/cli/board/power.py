@@ -6,18 +6,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
-from whylate.boards.board import Board, BoardError, Notify, Power
-from whylate.boards.open import BoardOptions, all_boards, hidden_boards, open_board
-from whylate.boards.ready import held
-from whylate.boards.ssh_uses import refuse_used
+from whylate.boards.errors import BoardError
 from whylate.cli.board_options import board_options, wait_option
-from whylate.cli.live import LiveView
 from whylate.cli.messages import print_message
 from whylate.cli.parameter_types import DURATION
 from whylate.text import plain
+
+if TYPE_CHECKING:
+    from whylate.boards.board import Board, Notify, Power
+    from whylate.boards.open import BoardOptions
 
 #: A supply must not lose the load of a whole bench at once.
 OFF_REST_S = 1.0
@@ -55,6 +56,9 @@ def off(boards: tuple[str, ...], every: bool, options: BoardOptions) -> None:
     A board that somebody has is refused. With several there is a line for each, and a second
     between two that were on.
     """
+    from whylate.boards.open import all_boards, hidden_boards
+    from whylate.boards.ssh_uses import refuse_used
+
     if bool(boards) == every:
         raise click.UsageError("name the boards, or use --all")
     hidden = hidden_boards(options) if every else []
@@ -87,6 +91,7 @@ def off(boards: tuple[str, ...], every: bool, options: BoardOptions) -> None:
 @board_options
 def cycle(boards: tuple[str, ...], off_ns: int, no_wait: bool, options: BoardOptions) -> None:
     """Switch BOARDs off and on again, and wait until they take commands. They stay on."""
+    from whylate.boards.ssh_uses import refuse_used
 
     def switch(board: Board, power: Power, notify: Notify) -> str:
         refuse_used(board)
@@ -102,6 +107,8 @@ def cycle(boards: tuple[str, ...], off_ns: int, no_wait: bool, options: BoardOpt
 @contextmanager
 def with_supply(board: Board, notify: Notify) -> Iterator[Power]:
     """Hold a board and yield its power supply; raises BoardError if it has none."""
+    from whylate.boards.ready import held
+
     with held(board, notify):
         if board.power is None:
             raise BoardError(f"{board.name} has no supply that can be switched")
@@ -127,6 +134,9 @@ def _switch_each(
 
     rest_s: after a board whose state has changed, before the next one.
     """
+    from whylate.boards.open import open_board
+    from whylate.cli.live import LiveView
+
     failed = False
     rest_until = 0.0
     with LiveView() as view:

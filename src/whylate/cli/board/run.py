@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
-from whylate.boards.board import BoardError, Finished
-from whylate.boards.open import BoardOptions, open_board
-from whylate.boards.ready import ready
+from whylate.boards.errors import BoardError
 from whylate.cli.board_options import board_options, wait_option
-from whylate.cli.live import LiveView
 from whylate.cli.parameter_types import DURATION
 from whylate.text import plain_lines
+
+if TYPE_CHECKING:
+    from whylate.boards.board import Finished
+    from whylate.boards.open import BoardOptions
 
 #: The most that is sent to a command.
 MAX_INPUT = 64 << 20
@@ -36,6 +37,10 @@ def run(
     The exit status is the command's, or 3 if it could not be run. No shell reads the command: write
     sh -c '...' for one. A board that is off is switched on for it, and off again.
     """
+    from whylate.boards.open import open_board
+    from whylate.boards.ready import ready
+    from whylate.cli.live import LiveView
+
     data = sys.stdin.buffer.read(MAX_INPUT + 1) if with_input else b""
     if len(data) > MAX_INPUT:
         raise BoardError(f"the input is larger than {MAX_INPUT >> 20} MiB")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
-from rich.table import Table
-from rich.text import Text
 
-from whylate.boards.open import BoardOptions, open_board
-from whylate.boards.ready import held
 from whylate.cli.board_options import board_options
-from whylate.cli.live import LiveView
 from whylate.cli.print_json import json_option, print_json
-from whylate.report.plain_console import plain_console
-from whylate.run.selftest import State, StepResult
-from whylate.run.selftest import selftest as try_all
 from whylate.text import plain
+
+if TYPE_CHECKING:
+    from whylate.boards.open import BoardOptions
+    from whylate.run.selftest import State, StepResult
 
 _STYLES: dict[State, str] = {
     "ok": "green",
@@ -38,6 +35,11 @@ def selftest(board: str, as_json: bool, options: BoardOptions) -> None:
 
     Exit status: 0 all that was tried works, 1 something failed.
     """
+    from whylate.boards.open import open_board
+    from whylate.boards.ready import held
+    from whylate.cli.live import LiveView
+    from whylate.run.selftest import selftest as try_all
+
     opened = open_board(board, options)
     with LiveView() as view, held(opened, view.log):
         tried = try_all(opened, view.log)
@@ -49,6 +51,11 @@ def selftest(board: str, as_json: bool, options: BoardOptions) -> None:
 
 
 def _print_table(tried: list[StepResult]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from whylate.report.plain_console import plain_console
+
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)

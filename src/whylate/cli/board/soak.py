@@ -5,12 +5,11 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from whylate.boards.open import BoardOptions, declared_options
-from whylate.cli.board.soak_run import carry_out, compare, finish, sides_of
 from whylate.cli.board.soak_workload import WORKLOADS, SoakCommand, workload_run
 from whylate.cli.board_options import board_options, wait_option
 from whylate.cli.interrupt import Interrupt
@@ -18,15 +17,13 @@ from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import DURATION, LOAD, CommaList, NewPath, Parsed
 from whylate.cli.print_json import json_option
 from whylate.cli.run_options import new_directory
-from whylate.lab.description import names
-from whylate.recording.plan import LoadPlan, RunPlan
 from whylate.run.errors import RequestError
-from whylate.run.resolve import check
-from whylate.run.workloads.wakeup import plan_wakeups
-from whylate.soak.card import sum_of_image
-from whylate.soak.carry_out import Goal
-from whylate.soak.model import CRASHES, FAILURE_KINDS, FailureKind, Keep, SoakPlan
-from whylate.soak.own_stages import declared_stages, read_stages
+from whylate.soak.failure_kinds import CRASHES, FAILURE_KINDS, FailureKind
+
+if TYPE_CHECKING:
+    from whylate.boards.open import BoardOptions
+    from whylate.recording.plan import LoadPlan, RunPlan
+    from whylate.soak.model import Keep, SoakPlan
 
 _what = option_under(Heading.WHAT)
 _length = option_under(Heading.LENGTH)
@@ -144,6 +141,17 @@ def soak(
     early or without a complete cycle, and none failed. With --compare: 0 a side crashes more often,
     3 it is not decided.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
+    from whylate.boards.open import declared_options
+    from whylate.cli.board.soak_run import carry_out, compare, finish, sides_of
+    from whylate.lab.description import names
+    from whylate.recording.plan import RunPlan
+    from whylate.run.resolve import check
+    from whylate.run.workloads.wakeup import plan_wakeups
+    from whylate.soak.card import sum_of_image
+    from whylate.soak.carry_out import Goal
+    from whylate.soak.model import SoakPlan
+    from whylate.soak.own_stages import declared_stages, read_stages
+
     if show is not None:
         if board is not None or output is not None or stages is not None:
             raise click.UsageError("--show DIR only shows: not with a board, -o or --boot-stages")

@@ -34,8 +34,9 @@ from whylate.soak.comparison import (
     is_comparison,
     read_comparison,
 )
+from whylate.soak.failure_kinds import FailureKind
 from whylate.soak.journal import read_soak
-from whylate.soak.model import Cycle, FailureKind, SoakPlan
+from whylate.soak.model import Cycle, SoakPlan
 from whylate.soak.summary import SoakSummary, summarize
 from whylate.study.check import opened_name
 from whylate.text import plain

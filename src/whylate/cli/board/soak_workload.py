@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
-import msgspec
 from click.core import ParameterSource
 
 from whylate.cli import VERBS
@@ -11,8 +12,10 @@ from whylate.cli.bench import VERBS as BENCHMARKS
 from whylate.cli.lazy_verbs import LazyVerbs
 from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.run_options import PlannedError, plan_only
-from whylate.recording.plan import RunPlan
 from whylate.run.errors import RequestError
+
+if TYPE_CHECKING:
+    from whylate.recording.plan import RunPlan
 
 #: By the word behind the board: the verbs that measure one workload.
 WORKLOADS = {
@@ -98,6 +101,8 @@ def workload_run(words: tuple[str, ...], ctx: click.Context) -> RunPlan:
 
     A cycle is a repetition: a benchmark has one round in it, unless --rounds says otherwise.
     """
+    import msgspec
+
     name, *arguments = words
     command = workload_command(name, ctx)
     with command.make_context(name, list(arguments), parent=ctx) as own, plan_only(own):

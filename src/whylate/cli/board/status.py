@@ -6,27 +6,23 @@ import contextlib
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import msgspec
-from rich.console import Group
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
-from whylate.cli.board.known_boards import Known, KnownBoards, known_boards
-from whylate.cli.board.watch_keys import typed_keys
 from whylate.cli.board_options import environment_option
 from whylate.cli.messages import print_message
 from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.print_json import json_option, print_json
-from whylate.report.plain_console import plain_console
 from whylate.text import plain
-from whylate.watch.boards import Watch
-from whylate.watch.card import last_run_text, moment
-from whylate.watch.model import BoardView, LastRun, PowerState
-from whylate.watch.terminal import POWER_STYLES
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from whylate.cli.board.known_boards import Known, KnownBoards
+    from whylate.watch.model import BoardView, LastRun, PowerState
 
 REFRESH_S = 1.0
 #: The time between two questions to a coordinator.
@@ -45,6 +41,10 @@ def status(follow: bool, environment: Path | None, as_json: bool) -> None:
     Nothing is switched, and no board is asked: the power of a board on a bench is what whylate
     switched it to last, and the image what whylate wrote to its card.
     """
+    from whylate.cli.board.known_boards import known_boards
+    from whylate.report.plain_console import plain_console
+    from whylate.watch.boards import Watch
+
     known = known_boards(environment)
     seen = Watch(lambda: [board.place for board in known.boards], consoles=False)
     if as_json:
@@ -64,6 +64,15 @@ def status(follow: bool, environment: Path | None, as_json: bool) -> None:
 
 def _follow(environment: Path | None, known: KnownBoards) -> KnownBoards:
     """Show the table until q is typed; return the boards that were known last."""
+    from rich.console import Group
+    from rich.live import Live
+    from rich.text import Text
+
+    from whylate.cli.board.known_boards import known_boards
+    from whylate.cli.board.watch_keys import typed_keys
+    from whylate.report.plain_console import plain_console
+    from whylate.watch.boards import Watch
+
     listed_at = time.monotonic()
     seen = Watch(lambda: [board.place for board in known.boards], consoles=False)
     with (
@@ -88,7 +97,8 @@ def _left_out(known: KnownBoards) -> str:
     return f"{known.left_out} more boards that were used here are not shown"
 
 
-class Row(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Row:
     """A board of the table. owner: who has it; None: nobody, as far as can be seen from here."""
 
     name: str
@@ -112,6 +122,12 @@ def _with_bench(known: Sequence[Known], views: Sequence[BoardView]) -> list[Row]
 
 
 def _table(rows: Sequence[Row]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from whylate.watch.card import last_run_text, moment
+    from whylate.watch.terminal import POWER_STYLES
+
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for title in ("board", "power", "who has it", "image", "last seen", "last result"):
         table.add_column(title, no_wrap=title in {"board", "power", "last seen"}, overflow="fold")

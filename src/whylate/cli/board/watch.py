@@ -7,23 +7,18 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Group
-from rich.live import Live
 
-from whylate.boards.board import BoardError
-from whylate.boards.notes import state_of
-from whylate.boards.open import BoardOptions, open_board
-from whylate.cli.board.watch_keys import typed_keys
+from whylate.boards.errors import BoardError
 from whylate.cli.board_options import environment_option
 from whylate.cli.messages import print_message
 from whylate.cli.option_groups import GroupedCommand
 from whylate.cli.print_json import json_option, print_json
-from whylate.report.plain_console import plain_console
-from whylate.watch.boards import Place, Watch, places_in_use, used_places
-from whylate.watch.card import board_card
-from whylate.watch.terminal import render_boards
+
+if TYPE_CHECKING:
+    from whylate.watch.boards import Place, Watch
 
 #: The time between two looks.
 REFRESH_S = 1.0
@@ -53,6 +48,8 @@ def watch(
     progress beside the previous run of its plan. Only files of this user on this machine are read:
     no board, console or process notices, and q or Ctrl-C ends nothing else.
     """
+    from whylate.watch.boards import Watch
+
     if port is not None and not web:
         raise click.UsageError("--port is of the page: it goes with --web")
     if web and (once or as_json):
@@ -75,6 +72,8 @@ def watch(
 
 def _chosen(boards: Sequence[str], environment: Path | None) -> Callable[[], Sequence[Place]]:
     """Return what lists the boards to show; raises BoardError for an unknown name."""
+    from whylate.watch.boards import places_in_use
+
     if not boards:
         return places_in_use
     places = [_place(name, environment) for name in dict.fromkeys(boards)]
@@ -83,6 +82,10 @@ def _chosen(boards: Sequence[str], environment: Path | None) -> Callable[[], Seq
 
 def _place(name: str, environment: Path | None) -> Place:
     """Return a board that was used here, or that can be opened; nothing is opened."""
+    from whylate.boards.notes import state_of
+    from whylate.boards.open import BoardOptions, open_board
+    from whylate.watch.boards import Place, used_places
+
     used = [place for place in used_places() if place.name == name]
     # Two environment files may have targets of one name.
     if len(used) == 1 and environment is None:
@@ -91,6 +94,10 @@ def _place(name: str, environment: Path | None) -> Place:
 
 
 def _print(watch: Watch) -> None:
+    from whylate.report.plain_console import plain_console
+    from whylate.watch.card import board_card
+    from whylate.watch.terminal import render_boards
+
     console = plain_console()
     cards = [board_card(view) for view in watch.poll()]
     if not cards:
@@ -104,6 +111,14 @@ def _print(watch: Watch) -> None:
 
 def _show(watch: Watch) -> None:
     """Show boards on the terminal until q is typed."""
+    from rich.console import Group
+    from rich.live import Live
+
+    from whylate.cli.board.watch_keys import typed_keys
+    from whylate.report.plain_console import plain_console
+    from whylate.watch.card import board_card
+    from whylate.watch.terminal import render_boards
+
     console = plain_console()
     with (
         typed_keys() as typed,

@@ -7,14 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
-from rich.console import Console
-from rich.text import Text
 
 from whylate.cli.messages import refuse_imported
 from whylate.cli.parameter_types import CLAIM, DURATION
 from whylate.cli.print_json import json_option, print_document, print_json
-from whylate.cli.report.outcomes import STATUS
 from whylate.quantities import (
     format_count,
     format_rough_ns,
@@ -22,10 +18,11 @@ from whylate.quantities import (
     format_seconds_up,
     format_short_ns,
 )
-from whylate.report.plain_console import plain_console
 from whylate.text import plain
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from whylate.compare.bound import Bound
     from whylate.compare.extrapolation import Extrapolation
     from whylate.summary.requirements import RateLimit
@@ -61,8 +58,12 @@ def command(
     Exit status: 0 done, 1 the claim fails, 3 the runs do not decide the claim, or do not allow the
     extrapolation that alone was asked for.
     """
+    import msgspec
+
+    from whylate.cli.report.outcomes import STATUS
     from whylate.compare.bound import bound
     from whylate.compare.sources import recordings_in
+    from whylate.report.plain_console import plain_console
 
     if not recordings:
         if once_in_ns is not None:
@@ -116,6 +117,10 @@ def _print_needed_time(claim: RateLimit | None, *, as_json: bool) -> None:
 
 
 def _print(result: Bound) -> None:
+    from rich.text import Text
+
+    from whylate.report.plain_console import plain_console
+
     console = plain_console()
     plural = "s" if result.runs != 1 else ""
     runs = f"{result.runs} run{plural}, {format_seconds_down(result.seconds)}"
@@ -152,6 +157,8 @@ def _print(result: Bound) -> None:
 
 
 def _print_extrapolation(console: Console, extrapolation: Extrapolation) -> None:
+    from rich.text import Text
+
     level, low, high = (extrapolation.level_ns, extrapolation.low_ns, extrapolation.high_ns)
     if level is None or low is None or high is None:
         console.print(Text("no extrapolation:", style="bold red"))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from whylate.cli.compare.fail_on import exit_status, fail_on_option
 from whylate.cli.compare.sides import (
@@ -25,7 +24,6 @@ from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import NewPath
 from whylate.cli.print_json import json_option, print_json
 from whylate.recording.errors import DiskError
-from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
     from whylate.compare.hits import HitDemand
@@ -177,7 +175,10 @@ def _write_files(
 
 
 def _print(comparisons: list[Comparison], *, as_json: bool, as_markdown: bool) -> None:
+    import msgspec
+
     from whylate.report.exports.comparison import markdown
+    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.comparison import many, many_text, print_comparison
 
     if as_json:

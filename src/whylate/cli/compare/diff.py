@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from whylate.cli.messages import refuse_imported
 from whylate.cli.print_json import json_option, print_json
-from whylate.recording.reader import Recording, open_recording
-from whylate.report.plain_console import plain_console
 from whylate.text import plain
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from whylate.recording.difference import Activation, Parting, RepetitionParting
+    from whylate.recording.reader import Recording
 
 #: Facts that differ, in the printed table; --json has all.
 MAX_FACTS = 20
@@ -42,6 +40,8 @@ def command(first: Path, second: Path, context: int, as_json: bool) -> None:
     Exit status: 0 all figures are the same, 1 some differ, 3 a recording is incomplete.
     """
     from whylate.recording.difference import differing_facts
+    from whylate.recording.reader import open_recording
+    from whylate.report.plain_console import plain_console
 
     refuse_imported([first, second], "which of its latencies is of which activation: whylate "
                     "compare takes it")  # fmt: skip
@@ -127,6 +127,9 @@ def _missing_data(path: Path, recording: Recording) -> list[str]:
 
 
 def _print_facts(console: Console, facts: list[tuple[str, str, str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     if not facts:
         console.print("Plans, settings and facts are the same.")
         return
@@ -167,6 +170,8 @@ def _print_repetition(console: Console, parting: RepetitionParting) -> None:
 
 
 def _print_differences(console: Console, differences: Sequence[Parting]) -> None:
+    from rich.table import Table
+
     first, *rest = differences
     console.print(
         f"The first difference is activation {first.at.number:,} of CPU {first.cpu}, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +13,9 @@ from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION, NewPath
 from whylate.cli.print_json import json_option, print_document, print_json
 from whylate.recording.errors import RecordingError
-from whylate.recording.reader import Recording, open_recording
-from whylate.report.plain_console import plain_console
+
+if TYPE_CHECKING:
+    from whylate.recording.reader import Recording
 
 _explained = option_under(Heading.EXPLAINED)
 _trace = option_under(Heading.TRACE)
@@ -115,6 +117,8 @@ def _explain_recording(
     """Explain a recording; return the exit status. Raises RecordingError."""
     from whylate.causes.answer import explain_recording
     from whylate.causes.as_json import answer_as_json
+    from whylate.recording.reader import open_recording
+    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.causes import print_answer
 
     refuse_imported([directory], "what ran while an activation was late: whylate measure records "
@@ -138,6 +142,7 @@ def _explain_recording(
 
 def _explain_benchmark(recording: Recording, *, as_json: bool) -> int:
     """Print the findings of a benchmark, or that there are none; return the exit status."""
+    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.benchmark import print_findings
     from whylate.summary.workloads import summarize_benchmark
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import click
-from rich.text import Text
-
-from whylate.lab.description import names, virtual_board
-from whylate.report.plain_console import plain_console
 
 
 @click.command(name="build")
@@ -18,9 +14,13 @@ def command(boards: tuple[str, ...], update: bool) -> None:
     Kernels and busybox come from Debian's packages, which are fetched with apt and unpacked below
     ~/.cache/whylate (or WHYLATE_LAB), never installed. What is there already is used again.
     """
+    from rich.text import Text
+
     from whylate.lab.cache import building, cache_directory
+    from whylate.lab.description import names, virtual_board
     from whylate.lab.image import build
     from whylate.lab.qemu import fetch_qemu
+    from whylate.report.plain_console import plain_console
 
     console = plain_console(stderr=True)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whylate.cli.live import LiveView
 from whylate.cli.parameter_types import DURATION
 from whylate.quantities import format_ns
 
@@ -70,6 +69,7 @@ def inject(words: tuple[str, ...], board: str, duration_ns: int, smp: int | None
     Several faults act at the same time; parameters belong to the name before them. A board that is
     off is booted. It is left as it was.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
+    from whylate.cli.live import LiveView
     from whylate.lab.faults.catalogue import uses
     from whylate.run.faults.inject import Injection, inject
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.text import Text
-
-from whylate.report.plain_console import plain_console
 
 
 @click.command(name="pair")
@@ -22,8 +19,11 @@ def command(name: str | None, directory: Path | None, update: bool) -> None:
     differences are known, and which of them makes one of them faster: whylate bisect images finds
     it.
     """
+    from rich.text import Text
+
     from whylate.lab.pairs.make import make_pair
     from whylate.lab.pairs.recipe import pair_names, read_recipe
+    from whylate.report.plain_console import plain_console
 
     if name is None:
         for known in pair_names():

@@ -7,20 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from whylate.cli.parameter_types import CommaList
-from whylate.cli.predict.options import open_benchmark, print_answer
 from whylate.cli.print_json import json_option
-from whylate.cli.trace_files import open_trace, trace_name
 from whylate.quantities import format_count, format_percent
-from whylate.recording.workloads.point_names import count_text
 from whylate.stats.id_policies import MOST_IDS, POLICIES
 from whylate.text import is_number, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from rich.table import Table
+    from rich.text import Text
 
     from whylate.predict.address_ids import AddressIds, Check, RecordedIds
 
@@ -51,6 +49,8 @@ def command(file: str, ids: tuple[int, ...], policies: tuple[str, ...], as_json:
 
     Exit status: 0 done, 3 no policy can have these numbers of ids.
     """
+    from whylate.cli.predict.options import open_benchmark, print_answer
+    from whylate.cli.trace_files import open_trace, trace_name
     from whylate.predict.address_ids import predict_flushes, predict_recorded
     from whylate.recording.traces.address_spaces import read_address_spaces
 
@@ -70,12 +70,19 @@ def command(file: str, ids: tuple[int, ...], policies: tuple[str, ...], as_json:
 
 
 def _lines_of_points(points: Sequence[AddressIds]) -> Iterator[Table | Text]:
+    from rich.text import Text
+
+    from whylate.recording.workloads.point_names import count_text
+
     for point in points:
         yield Text(f"{plain(point.trace, 120)}, {count_text(point.turns, 'turn')}", "bold")
         yield from _lines(point)
 
 
 def _lines(answer: AddressIds) -> Iterator[Table | Text]:
+    from rich.table import Table
+    from rich.text import Text
+
     yield Text(
         f"{format_count(answer.switches)} switches between {format_count(answer.spaces)} address "
         f"spaces in {answer.seconds:.4g} s ({format_count(answer.threads)} of threads)"

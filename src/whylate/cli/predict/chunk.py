@@ -10,7 +10,7 @@ import click
 from whylate.cli.parameter_types import DURATION, CommaList
 from whylate.cli.predict.options import keep_option, open_benchmark, show_answer
 from whylate.cli.print_json import json_option
-from whylate.run.workloads.sweeps import parse_count
+from whylate.run.sweeps import parse_count
 
 
 def _parse_chunk(text: str) -> int | None:

@@ -11,8 +11,6 @@ import click
 from whylate.cli.messages import refuse_imported
 from whylate.cli.print_json import json_option, print_document
 from whylate.recording.errors import RecordingError
-from whylate.recording.reader import Recording, open_recording
-from whylate.report.plain_console import plain_console
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from whylate.predict.forecast import Answer, Forecast
+    from whylate.recording.reader import Recording
 
 #: Of verbs that make forecasts.
 keep_option = click.option("--no-keep", is_flag=True,
@@ -34,6 +33,8 @@ def forecast_options(verb: Callable[..., None]) -> Callable[..., None]:
 
 def open_benchmark(directory: Path) -> Recording:
     """Open the recording of a benchmark; raises LackingError for an imported one."""
+    from whylate.recording.reader import open_recording
+
     refuse_imported([directory], "what models are fitted to: whylate bench records it")
     return open_recording(directory)
 
@@ -44,6 +45,7 @@ def show_answer(answer: Answer, keep_in: Path | None, *, as_json: bool) -> int:
     keep_in: the directory of the recording; None: they are not kept.
     """
     from whylate.predict.terminal import answer_lines
+    from whylate.report.plain_console import plain_console
 
     print_answer("forecasts", answer, answer_lines(answer), as_json=as_json)
     if keep_in is not None and answer.forecasts:
@@ -57,6 +59,8 @@ def print_answer(
     kind: str, answer: object, lines: Iterable[RenderableType], *, as_json: bool
 ) -> None:
     """Print an answer as a JSON document of this kind, or its lines for people."""
+    from whylate.report.plain_console import plain_console
+
     if as_json:
         print_document(kind, answer)
         return

@@ -6,18 +6,17 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from whylate.cli.parameter_types import DURATION, PREDICTED
-from whylate.cli.predict.options import print_answer
 from whylate.cli.print_json import json_option
-from whylate.cli.trace_files import open_trace, trace_name
 from whylate.quantities import format_count, format_number, format_percent
 from whylate.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from rich.table import Table
+    from rich.text import Text
 
     from whylate.predict.readers import Caller, Readers
 
@@ -45,6 +44,8 @@ def command(
 
     Exit status: 0 done, 3 the function is in no sample, or its share gives no network.
     """
+    from whylate.cli.predict.options import print_answer
+    from whylate.cli.trace_files import open_trace, trace_name
     from whylate.predict.readers import predict_readers
     from whylate.recording.traces.cpu_samples import read_cpu_samples
 
@@ -58,6 +59,8 @@ def command(
 
 
 def _lines(answer: Readers) -> Iterator[Table | Text]:
+    from rich.text import Text
+
     share = answer.share
     limits = f"[{format_percent(share.low, 1)}, {format_percent(share.high, 1)}]"
     yield Text(
@@ -98,6 +101,8 @@ def _lines(answer: Readers) -> Iterator[Table | Text]:
 
 
 def _table(heading: str, callers: Sequence[Caller]) -> Table:
+    from rich.table import Table
+
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     table.add_column(heading, overflow="fold")
     for name in ("samples", "share"):

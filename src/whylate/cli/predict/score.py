@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from whylate.cli.print_json import print_document
-from whylate.report.plain_console import plain_console
 
 
 def show_score(directory: Path, *, as_json: bool) -> int:
     """Print how forecasts did; return the exit status. Raises RecordingError."""
     from whylate.predict.score import score_forecasts
     from whylate.predict.terminal import score_lines
+    from whylate.report.plain_console import plain_console
 
     score = score_forecasts(directory)
     if as_json:

@@ -6,20 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from whylate.cli.messages import refuse_imported
 from whylate.cli.parameter_types import DURATION
 from whylate.cli.predict.options import keep_option, keep_printed
 from whylate.cli.print_json import json_option, print_document
 from whylate.quantities import format_count, format_percent, format_short_ns
-from whylate.recording.reader import open_recording
-from whylate.report.plain_console import plain_console
 from whylate.text import plain
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from whylate.predict.without import PredictedRate, Without
 
 #: Causes that are listed by name.
@@ -52,6 +49,8 @@ def command(
     from whylate.causes.counterfactual import UnknownCauseError
     from whylate.predict.removal import removal_forecasts
     from whylate.predict.without import predict_without
+    from whylate.recording.reader import open_recording
+    from whylate.report.plain_console import plain_console
 
     refuse_imported([directory], "what ran while an activation was late: whylate measure records it"
                     )  # fmt: skip
@@ -70,6 +69,9 @@ def command(
 
 def print_forecast(forecast: Without, console: Console) -> None:
     """Print a forecast: a table of figures, and what it supposes."""
+    from rich.table import Table
+    from rich.text import Text
+
     console.print(Text(_headline(forecast), style="bold"))
     console.print()
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")

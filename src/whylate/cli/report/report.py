@@ -8,20 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from whylate.cli.messages import writing
 from whylate.cli.parameter_types import PREDICTED, REQUIREMENT, NewPath
 from whylate.cli.print_json import json_option
-from whylate.cli.report.benchmark import show_benchmark
-from whylate.cli.report.imported import refuse_options, show_imported
-from whylate.cli.report.latencies import show
-from whylate.cli.report.overlay import is_experiment, refuse_for_several, show_overlay
 from whylate.recording.errors import DiskError
-from whylate.recording.imported.recording import is_imported
-from whylate.recording.reader import Recording, open_recording
 
 if TYPE_CHECKING:
+    from whylate.recording.reader import Recording
     from whylate.report.exports.trackers import Exported
 
 
@@ -70,6 +64,13 @@ def command(
     A recording whose run was killed is first recovered from its journal. An imported recording has
     a page if it is of executions with counters.
     """
+    from whylate.cli.report.benchmark import show_benchmark
+    from whylate.cli.report.imported import refuse_options, show_imported
+    from whylate.cli.report.latencies import show
+    from whylate.cli.report.overlay import is_experiment, refuse_for_several, show_overlay
+    from whylate.recording.imported.recording import is_imported
+    from whylate.recording.reader import open_recording
+
     if len(directories) > 1 or is_experiment(directories[0]):
         given: dict[str, object] = {
             "--require": requirements,
@@ -164,6 +165,8 @@ def _print_lava(
 
 def _export(figures: Exported, bencher: Path | None, kcidb: Path | None, build_id: str) -> None:
     """Write the requested files for other systems; raises DiskError."""
+    import msgspec
+
     from whylate.report.exports import trackers as exports
 
     files = {}

@@ -17,12 +17,8 @@ from whylate.cli.option_groups import GroupedCommand, Heading, option_under
 from whylate.cli.parameter_types import DURATION, LOAD, NewPath, Parsed
 from whylate.cli.print_json import json_option
 from whylate.cli.run_options import new_directory
-from whylate.cli.study.show import print_lost, show_study
-from whylate.cli.study.view import StudyView
 from whylate.quantities import format_exact_ns
 from whylate.run.errors import RequestError
-from whylate.run.loads import load_text
-from whylate.study.journal import StudyJournal
 from whylate.text import is_number
 
 if TYPE_CHECKING:
@@ -118,7 +114,9 @@ def command(
     Exit status: 0 every comparison has a verdict, 1 a verdict of --fail-on, 3 the study is not
     over, or a comparison is inconclusive or has no verdict.
     """
+    from whylate.cli.study.view import StudyView
     from whylate.study.carry_out import run_study
+    from whylate.study.journal import StudyJournal
     from whylate.study.plan_file import PlanFile, read_plan_file, resolve_plan
 
     file = read_plan_file(plan) if plan is not None else PlanFile()
@@ -135,6 +133,8 @@ def command(
 
 def _with_options(file: PlanFile, given: Mapping[str, Any]) -> PlanFile:
     """Return the keys of a plan, replaced by the options that were given."""
+    from whylate.run.loads import load_text
+
     if given["variants"]:
         file.variants = dict(given["variants"])
     if given["boards"]:
@@ -170,6 +170,8 @@ def _parse_looks(text: str | None) -> list[int] | None:
 def _show_end(
     directory: Path, lost: Mapping[str, str], fail_on: Collection[str], *, as_json: bool
 ) -> int:
+    from whylate.cli.study.show import print_lost, show_study
+
     status = show_study(directory, fail_on, as_json=as_json)
     print_lost(lost)
     return status or (UNKNOWN if lost else 0)

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
 from whylate.cli.compare.fail_on import UNKNOWN, exit_status, fail_on_option
 from whylate.cli.messages import print_message
 from whylate.cli.print_json import json_option, print_document
-from whylate.report.plain_console import plain_console
-from whylate.study.journal import read_study
 from whylate.text import plain
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from whylate.study.results.effects import BoardEffects
     from whylate.study.results.evidence import Standing
 
@@ -38,7 +37,9 @@ def command(directory: Path, fail_on: tuple[str, ...], as_json: bool) -> None:
 def show_study(directory: Path, fail_on: Collection[str], *, as_json: bool) -> int:
     """Print a study and write its page; return the exit status. Raises RecordingError."""
     from whylate.predict.terminal import print_outcomes
+    from whylate.report.plain_console import plain_console
     from whylate.report.terminal.comparison import many
+    from whylate.study.journal import read_study
     from whylate.study.restore.undo import read_notes
     from whylate.study.results.effects import estimate_effects
     from whylate.study.results.evidence import Evidence

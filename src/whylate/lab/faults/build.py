@@ -12,11 +12,13 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from whylate.files import sha256_of, write_whole
+from whylate.files import write_whole
 from whylate.lab.cache import building, cache_directory, disk_errors
-from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.description import VirtualBoard
+from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import REMEDIES, SHARED, Fault, alias, hidden
 from whylate.lab.packages import BACKPORTS, Packages, packages_of, system_release
+from whylate.lab.sums import cached_sha256
 from whylate.probe.binaries import ARCHITECTURES
 
 #: Architecture, its compiler, and the compiler's Debian packages.
@@ -181,7 +183,7 @@ def kernel_headers(board: VirtualBoard, notify: Callable[[str], None]) -> Path:
         for name in parts(debs[0]):
             is_tools = name.startswith(TOOLS)
             debs.append(_tools(board, name, notify) if is_tools else packages.fetch(name, notify))
-        key = hashlib.sha256("".join(sha256_of(package) for package in debs).encode())
+        key = hashlib.sha256("".join(cached_sha256(package) for package in debs).encode())
         here = cache / "headers" / f"{release}-{key.hexdigest()[:16]}"
         if not here.exists():
             notify(f"unpacking the headers of {release}")

@@ -12,7 +12,8 @@ from typing import Literal
 
 import msgspec
 
-from whylate.lab.description import FILES, LabError
+from whylate.lab.description import FILES
+from whylate.lab.errors import LabError
 from whylate.text import is_number
 
 DIRECTORY = FILES / "faults"

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import FaultUse
 
 #: More than the longest log: the probe reads no more of a file.

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import LabError, VirtualBoard
+from whylate.lab.description import VirtualBoard
+from whylate.lab.errors import LabError
 from whylate.lab.faults.build import modules, programs
 from whylate.lab.faults.catalogue import Fault, FaultUse, alias, fault
 from whylate.lab.faults.log import FaultLog, fault_log

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from whylate.lab.cache import building, cache_directory, disk_errors
-from whylate.lab.description import LabError, virtual_board
+from whylate.lab.description import virtual_board
+from whylate.lab.errors import LabError
 from whylate.lab.packages import Packages
 from whylate.lab.pairs.recipe import SIDES, Recipe, overlay_directories, read_recipe
 from whylate.lab.pairs.tree import RootTree

@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from whylate.lab.description import FILES, LabError
+from whylate.lab.description import FILES
+from whylate.lab.errors import LabError
 
 DIRECTORY = FILES / "pairs"
 #: The two sides of a pair, and what both have.

@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 from whylate.files import write_whole
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 from whylate.lab.packages import contents, read_member
 
 #: Directories that are links into /usr since Debian 12; packages may still have the former paths.

@@ -15,7 +15,8 @@ import msgspec
 
 from whylate.files import sha256_of, sha256_of_named
 from whylate.lab.cache import building, cache_directory
-from whylate.lab.description import FILES, LabError, VirtualBoard
+from whylate.lab.description import FILES, VirtualBoard
+from whylate.lab.errors import LabError
 from whylate.lab.image import (
     BUSYBOX,
     ON_PORT,
@@ -27,6 +28,7 @@ from whylate.lab.image import (
 from whylate.lab.initramfs import Archive
 from whylate.lab.packages import packages_of
 from whylate.lab.roots.read import Root, read_root
+from whylate.lab.sums import cached_sha256
 from whylate.probe.binaries import NoProbeError, probe_binary
 from whylate.text import plain
 
@@ -84,7 +86,7 @@ def prepare_root(
             total,
             board.name,
             probe.sha256,
-            sha256_of(busybox_deb),
+            cached_sha256(busybox_deb),
             sha256_of(Path(__file__)),
         ]
         inputs += [sha256_of(FILES / "image" / name) for name in _SCRIPTS.values()]

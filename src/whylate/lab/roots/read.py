@@ -12,7 +12,7 @@ import tarfile
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 from whylate.lab.image import MAX_FILE, module_of
 from whylate.lab.initramfs import Archive
 from whylate.tarballs import TarballError, member_name, members, opened_tarball, unpack

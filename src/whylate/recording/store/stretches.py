@@ -10,8 +10,8 @@ from pathlib import Path
 
 from whylate.recording.bounds import INT64_MAX
 from whylate.recording.errors import RecordingError
-from whylate.recording.off import STRETCH_COLUMNS, Stretches
 from whylate.recording.store.parquet import make_schema, parquet_errors, parquet_writer
+from whylate.recording.stretches import STRETCH_COLUMNS, Stretches
 
 NAME = "stretches.parquet"
 #: More are not kept of a turn (probe/src/workloads/off.c).

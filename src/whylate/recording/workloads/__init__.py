@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import get_args
 
 from whylate.recording.workloads.app import App
-from whylate.recording.workloads.assembler import RepetitionAssembler
-from whylate.recording.workloads.benchmarks import BenchmarkWorkload
-from whylate.recording.workloads.bulk import Bulk, BulkAssembler
-from whylate.recording.workloads.clock import Clock, ClockAssembler
-from whylate.recording.workloads.command import Command, CommandAssembler
-from whylate.recording.workloads.flush import Flush, FlushAssembler
-from whylate.recording.workloads.memory import Memory, MemoryAssembler
-from whylate.recording.workloads.off import Off, OffAssembler
-from whylate.recording.workloads.offsets import Offsets, OffsetsAssembler
+from whylate.recording.workloads.bulk import Bulk
+from whylate.recording.workloads.clock import Clock
+from whylate.recording.workloads.command import Command
+from whylate.recording.workloads.flush import Flush
+from whylate.recording.workloads.memory import Memory
+from whylate.recording.workloads.off import Off
+from whylate.recording.workloads.offsets import Offsets
 from whylate.recording.workloads.section import Section
-from whylate.recording.workloads.switch import Switch, SwitchAssembler
+from whylate.recording.workloads.switch import Switch
 from whylate.recording.workloads.wakeup import Wakeup
-from whylate.wire.messages import BenchFailed, RepetitionCounts
 
 #: Registration: a new workload is one more member.
 Activations = Wakeup | App | Section
@@ -26,28 +23,3 @@ Workload = Activations | Benchmark
 
 ACTIVATIONS: tuple[type[Activations], ...] = get_args(Activations)
 BENCHMARKS: tuple[type[Benchmark], ...] = get_args(Benchmark)
-
-_ASSEMBLERS: dict[type[BenchmarkWorkload], type[RepetitionAssembler]] = {
-    Switch: SwitchAssembler,
-    Memory: MemoryAssembler,
-    Clock: ClockAssembler,
-    Command: CommandAssembler,
-    Off: OffAssembler,
-    Bulk: BulkAssembler,
-    Flush: FlushAssembler,
-    Offsets: OffsetsAssembler,
-}
-#: The messages that have a repetition.
-ROWS = tuple(assembler.row for assembler in _ASSEMBLERS.values())
-#: All messages of benchmarks.
-BENCHMARK_MESSAGES = (
-    RepetitionCounts,
-    BenchFailed,
-    *ROWS,
-    *(message for assembler in _ASSEMBLERS.values() for message in assembler.details),
-)
-
-
-def repetition_assembler(workload: BenchmarkWorkload) -> RepetitionAssembler:
-    """Return what builds the rows of a benchmark."""
-    return _ASSEMBLERS[type(workload)](workload)

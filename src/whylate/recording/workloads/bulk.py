@@ -7,11 +7,8 @@ from typing import Any, ClassVar
 
 from whylate.quantities import format_count
 from whylate.recording.bounds import BlockNs, Cpu, Small
-from whylate.recording.turns import Tuning
-from whylate.recording.workloads.assembler import RepetitionAssembler, check_figures
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
 from whylate.recording.workloads.point_names import cpus_text
-from whylate.wire.messages import BulkRepetition, BulkTuning
 
 
 class BulkPoint(BenchmarkPoint, frozen=True):
@@ -54,16 +51,3 @@ class Bulk(BenchmarkWorkload, frozen=True, kw_only=True, tag="bulk"):
 
     points: list[BulkPoint]
     block_ns: BlockNs = 200_000_000
-
-
-class BulkAssembler(RepetitionAssembler):
-    """Builds rows of cleaned lines, and reports of what the tuner makes of their costs."""
-
-    row = BulkRepetition
-    details = (BulkTuning,)
-
-    def add_detail(self, message: BulkTuning) -> None:
-        """Add the tuner's choice of a turn."""
-        figures = {name: getattr(message, name) for name in Tuning.__struct_fields__}
-        check_figures(*figures.values())
-        self.report(message.turn, tuning=Tuning(**figures))

@@ -6,17 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, get_args
 
 from whylate.recording.bounds import BlockNs, Cpu, Small
-from whylate.recording.turns import Nature, Sharing
-from whylate.recording.workloads.assembler import RepetitionAssembler, check_figures
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
 from whylate.recording.workloads.point_names import count_text
-from whylate.wire.codec import WireError
-from whylate.wire.constants import ClockCalls
-from whylate.wire.messages import ClockProperties, ClockRepetition, ClockSharing
 
 How = Literal["libc", "syscall", "hpet", "device"]
 #: In the order of their numbers on the wire (schema/wire.toml).
 HOWS: tuple[How, ...] = get_args(How)
+#: The ways to read one of CLOCKS.
+KERNEL_HOWS = ("libc", "syscall")
 #: Forms of remedies/shared_read.h, in the order of their numbers on the wire.
 Remedy = Literal["direct", "relaxed", "strict", "locked"]
 REMEDIES: tuple[Remedy, ...] = get_args(Remedy)
@@ -32,6 +29,8 @@ CLOCKS = {
     "boottime": 7,
     "tai": 11,
 }
+#: The clocks that are read unless others are named.
+CLOCK_NAMES = ("realtime", "monotonic", "monotonic-raw", "monotonic-coarse")
 
 
 class ClockPoint(BenchmarkPoint, frozen=True):
@@ -86,31 +85,3 @@ class Clock(BenchmarkWorkload, frozen=True, kw_only=True, tag="clock"):
     )  # fmt: skip
 
     points: list[ClockPoint]
-
-
-class ClockAssembler(RepetitionAssembler):
-    """Builds rows of clock reads, one for each thread."""
-
-    row = ClockRepetition
-    details = (ClockProperties, ClockSharing)
-
-    def place(self, message: ClockRepetition) -> tuple[int, int]:
-        """Return the repetition, and the thread."""
-        return message.repetition, message.thread
-
-    def add_detail(self, message: ClockProperties | ClockSharing) -> None:
-        """Add how the clock is read, or what sharing its reads costs."""
-        if isinstance(message, ClockSharing):
-            self._add_sharing(message)
-            return
-        check_figures(message.resolution_ns)
-        calls: dict[int, bool] = {ClockCalls.NONE: False, ClockCalls.MADE: True}
-        system_call = calls.get(message.system_call)
-        self.report(message.turn, nature=Nature(system_call, message.resolution_ns))
-
-    def _add_sharing(self, message: ClockSharing) -> None:
-        figures = {name: getattr(message, name) for name in Sharing.__struct_fields__}
-        check_figures(*figures.values())
-        if message.stale > message.checks:
-            raise WireError("more stale values than values")
-        self.report(message.turn, sharing=Sharing(**figures))

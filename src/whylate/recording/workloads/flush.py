@@ -6,12 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, get_args
 
 from whylate.recording.bounds import BlockNs, Count, Cpu, Small
-from whylate.recording.turns import VictimFlushes
-from whylate.recording.workloads.assembler import RepetitionAssembler, check_figures
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
 from whylate.recording.workloads.point_names import count_text, cpus_text, size_text
-from whylate.wire.messages import FlushCounting, FlushRepetition
-from whylate.wire.messages import VictimFlushes as VictimFlushesMessage
 
 Call = Literal["munmap", "mprotect"]
 By = Literal[Call, "switch"]
@@ -79,19 +75,3 @@ class Flush(BenchmarkWorkload, frozen=True, kw_only=True, tag="flush"):
     )  # fmt: skip
 
     points: list[FlushPoint]
-
-
-class FlushAssembler(RepetitionAssembler):
-    """Builds rows of a victim's work, and reports whether flushes were counted."""
-
-    row = FlushRepetition
-    details = (FlushCounting, VictimFlushesMessage)
-
-    def add_detail(self, message: FlushCounting | VictimFlushesMessage) -> None:
-        """Add whether flushes of a turn were counted, or how many interrupted the victim."""
-        if isinstance(message, FlushCounting):
-            self.report(message.turn, counting_error=message.error)
-            return
-        check_figures(message.shared, message.other)
-        counted = VictimFlushes(message.shared, message.other, message.error)
-        self.report(message.turn, victim_flushes=counted)

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, get_args
 
-import msgspec
-
 from whylate.recording.bounds import BlockNs, Count, Cpu
-from whylate.recording.turns import Backing, Buffers
-from whylate.recording.workloads.assembler import RepetitionAssembler, check_figures
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
 from whylate.recording.workloads.point_names import cpus_text, size_text
-from whylate.wire.messages import MemoryBacking, MemoryRepetition
 
 What = Literal["copy", "set", "read", "latency"]
 Source = Literal["untouched", "zeros", "random"]
@@ -66,26 +61,3 @@ class Memory(BenchmarkWorkload, frozen=True, kw_only=True, tag="memory"):
 
     points: list[MemoryPoint]
     block_ns: BlockNs = 20_000_000
-
-
-class MemoryAssembler(RepetitionAssembler):
-    """Builds rows of buffers, and reports of the pages behind them."""
-
-    row = MemoryRepetition
-    details = (MemoryBacking,)
-
-    def add_detail(self, message: MemoryBacking) -> None:
-        """Add the pages behind a buffer, before or after the repetitions of a turn."""
-        sizes = (message.pages, message.present, message.huge_bytes, message.hugetlb_bytes)
-        check_figures(*sizes, message.frames)
-        backing = Backing(
-            pages=message.pages,
-            present=message.present,
-            frames=None if message.error else message.frames,
-            huge_bytes=message.huge_bytes,
-            hugetlb_bytes=message.hugetlb_bytes,
-        )
-        when = "after" if message.after else "before"
-        buffers = getattr(self.reported(message.turn), when) or Buffers()
-        which = "target" if message.target else "source"
-        self.report(message.turn, **{when: msgspec.structs.replace(buffers, **{which: backing})})

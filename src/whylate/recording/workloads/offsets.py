@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from whylate.recording.bounds import BlockNs, Cpu, Small
-from whylate.recording.workloads.assembler import RepetitionAssembler
 from whylate.recording.workloads.benchmarks import BenchmarkPoint, BenchmarkWorkload
-from whylate.wire.messages import OffsetRepetition
 
 
 class OffsetPoint(BenchmarkPoint, frozen=True):
@@ -49,9 +47,3 @@ class Offsets(BenchmarkWorkload, frozen=True, kw_only=True, tag="offsets"):
 
     points: list[OffsetPoint]
     block_ns: BlockNs = 10_000_000
-
-
-class OffsetsAssembler(RepetitionAssembler):
-    """Builds rows of exchanges."""
-
-    row = OffsetRepetition

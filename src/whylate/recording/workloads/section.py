@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from whylate.recording.bounds import Integer, Small
-from whylate.recording.sections import Treatment
+from whylate.recording.treatments import Treatment
 from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.text import plain

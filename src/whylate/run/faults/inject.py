@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from whylate.boards.board import Board, BoardError, Finished, Notify
+from whylate.boards.board import Board, Finished, Notify
+from whylate.boards.errors import BoardError
 from whylate.boards.open import open_board
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import held
-from whylate.lab.description import LabError, VirtualBoard, names, virtual_board
+from whylate.lab.description import VirtualBoard, names, virtual_board
+from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import FaultUse, fault
 from whylate.lab.faults.log import FaultLog, fault_log
 from whylate.lab.faults.place import RUN, PlacedFault, place

@@ -16,7 +16,8 @@ import subprocess
 import threading
 import time
 
-from whylate.boards.board import Board, BoardError, Notify
+from whylate.boards.board import Board, Notify
+from whylate.boards.errors import BoardError
 from whylate.lab.faults.catalogue import FaultUse
 from whylate.lab.faults.log import Event, FaultLog
 from whylate.probe.client import Stream

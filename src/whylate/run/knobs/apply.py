@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 from whylate.recording.plan import THREADS, RunPlan, Setting
 from whylate.run.errors import RequestError
 from whylate.run.knobs.commands import CommandKnob, CommandSetting

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from whylate.boards.board import Board, BoardError
+from whylate.boards.board import Board
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 from whylate.run.errors import RequestError
 from whylate.run.knobs.files import shorten

@@ -13,7 +13,8 @@ import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from whylate.boards.board import Board, BoardError, ImageFile
+from whylate.boards.board import Board, ImageFile
+from whylate.boards.errors import BoardError
 from whylate.boards.facts.reading import clean
 from whylate.run.preparation.model import Preparation, PreparationError, Words, check_script
 

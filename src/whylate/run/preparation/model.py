@@ -7,7 +7,8 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from whylate.boards.board import BoardError, ImageFile
+from whylate.boards.board import ImageFile
+from whylate.boards.errors import BoardError
 from whylate.run.errors import RequestError
 
 #: A file takes this long over a console at 115,200 bits/s: a quarter of an hour.

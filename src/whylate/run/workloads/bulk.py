@@ -10,8 +10,8 @@ import msgspec
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.bulk import Bulk, BulkPoint
 from whylate.run.errors import RequestError
+from whylate.run.sweeps import parse_chunk
 from whylate.run.workloads.rules import LEAST_BLOCK_NS, BenchmarkRules, Parameter
-from whylate.run.workloads.sweeps import parse_chunk
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable
 from whylate.wire.constants import MOST_BULK_LINES
 from whylate.wire.messages import BenchBulk

@@ -9,8 +9,10 @@ import msgspec
 
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.clock import (
+    CLOCK_NAMES,
     CLOCKS,
     HOWS,
+    KERNEL_HOWS,
     REMEDIES,
     Clock,
     ClockPoint,
@@ -18,15 +20,11 @@ from whylate.recording.workloads.clock import (
     Remedy,
 )
 from whylate.run.errors import RequestError
+from whylate.run.sweeps import parse_count
 from whylate.run.workloads.rules import BenchmarkRules, Parameter, one_of
-from whylate.run.workloads.sweeps import parse_count
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Duration
 from whylate.wire.constants import MOST_CLOCK_THREADS
 from whylate.wire.messages import BenchClock, BenchSharedClock
-
-CLOCK_NAMES = ("realtime", "monotonic", "monotonic-raw", "monotonic-coarse")
-#: The ways to read one of CLOCKS.
-KERNEL_HOWS = ("libc", "syscall")
 
 
 class ClockTable(BlockTable, kw_only=True):

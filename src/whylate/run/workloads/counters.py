@@ -8,7 +8,8 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from whylate.probe.client import Client, ProbeRefusedError
+from whylate.probe.client import Client
+from whylate.probe.errors import ProbeRefusedError
 from whylate.recording.workloads.benchmarks import CounterPlan, with_counter_name
 from whylate.run.errors import RequestError
 from whylate.wire.constants import MOST_COUNTERS

@@ -12,8 +12,8 @@ from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.flush import CALLS, By, Flush, FlushPoint
 from whylate.run.errors import RequestError
+from whylate.run.sweeps import parse_count, parse_size
 from whylate.run.workloads.rules import LEAST_BLOCK_NS, BenchmarkRules, Parameter, one_of
-from whylate.run.workloads.sweeps import parse_count, parse_size
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Duration, Size
 from whylate.wire.constants import LARGEST_FLUSH_SET, MOST_FLUSH_PAGES, MOST_TASKS
 from whylate.wire.messages import BenchFlush, BenchSwitchFlush

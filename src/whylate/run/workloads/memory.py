@@ -22,8 +22,8 @@ from whylate.recording.workloads.memory import (
     What,
 )
 from whylate.run.errors import RequestError
+from whylate.run.sweeps import parse_size
 from whylate.run.workloads.rules import BenchmarkRules, Parameter, one_of
-from whylate.run.workloads.sweeps import parse_size
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Size
 from whylate.wire.constants import LARGEST_BUFFER, SMALLEST_BUFFER
 from whylate.wire.messages import BenchMemory

@@ -10,7 +10,7 @@ import msgspec
 
 from whylate.recording.bounds import Small
 from whylate.recording.plan import RunPlan, Setting
-from whylate.recording.sections import ARMING
+from whylate.recording.treatments import ARMING
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.recording.workloads.section import (

@@ -10,10 +10,10 @@ import msgspec
 
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads import Workload
-from whylate.recording.workloads.switch import OVERS, Over, Switch, SwitchPoint
+from whylate.recording.workloads.switch import KINDS, OVERS, Over, Switch, SwitchPoint
 from whylate.run.errors import RequestError
+from whylate.run.sweeps import parse_count, parse_size
 from whylate.run.workloads.rules import BenchmarkRules, Knob, Parameter, one_of, set_priority
-from whylate.run.workloads.sweeps import parse_count, parse_size
 from whylate.run.workloads.tables import BenchmarkTable, BlockTable, Size
 from whylate.wire.constants import (
     LARGEST_SET,
@@ -25,7 +25,6 @@ from whylate.wire.messages import BenchSwitch, BenchTracedSwitch
 
 #: Of a serial line of 115,200 baud, with its frames.
 _SLOWEST_BYTES_PER_S = 8_000
-KINDS = {"process": False, "thread": True}
 
 
 class SwitchTable(BlockTable, kw_only=True):

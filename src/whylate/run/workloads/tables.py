@@ -11,7 +11,7 @@ from whylate.recording.bounds import Small
 from whylate.recording.workloads import Workload
 from whylate.recording.workloads.benchmarks import CounterPlan
 from whylate.run.errors import RequestError
-from whylate.run.workloads.sweeps import parse_size
+from whylate.run.sweeps import parse_size
 
 
 class Duration(int):

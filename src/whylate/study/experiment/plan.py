@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from whylate.causes.window.piece import Cause
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 from whylate.lab.faults.catalogue import fault as injected_fault
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.activations import ActivationWorkload, RecorderPlan

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from whylate.boards.board import Board, BoardError, Notify, notify_nobody
+from whylate.boards.board import Board, Notify, notify_nobody
 from whylate.boards.boot import board_files
 from whylate.boards.boot.board_files import Saved
 from whylate.boards.boot.choose import method_for, named_method
@@ -25,9 +25,11 @@ from whylate.boards.boot.method import BootMethod, BootMethodError
 from whylate.boards.boot.modules import missing_modules
 from whylate.boards.boot.read_back import kernel_release, not_in_effect, running
 from whylate.boards.boot.restart import restart
+from whylate.boards.errors import BoardError
 from whylate.boards.ready import Boot, ready
 from whylate.files import read_bounded
-from whylate.lab.description import LabError, names
+from whylate.lab.description import names
+from whylate.lab.errors import LabError
 from whylate.recording.boot_mark import MARK
 from whylate.recording.errors import DiskError
 from whylate.recording.store.lines import read_plan, write_plan

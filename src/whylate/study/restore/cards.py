@@ -15,11 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from whylate.boards.board import Board, BoardError, Notify, notify_nobody
+from whylate.boards.board import Board, Notify, notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.flash import card_of, flash
 from whylate.boards.ready import Boot, boot, held
 from whylate.files import sha256_of_named
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 from whylate.recording.errors import DiskError
 from whylate.run.errors import RequestError
 from whylate.run.knobs.host_files import IMAGE, file_for, host_files

@@ -6,7 +6,7 @@ import contextlib
 import shutil
 from pathlib import Path
 
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.files import write_whole
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from whylate.boards.board import Board, BoardError, Notify, notify_nobody
+from whylate.boards.board import Board, Notify, notify_nobody
+from whylate.boards.errors import BoardError
 from whylate.boards.ready import ready
-from whylate.lab.description import LabError
+from whylate.lab.errors import LabError
 from whylate.recording.errors import DiskError
 from whylate.recording.store.lines import read_plan, write_plan
 from whylate.run.knobs.commands import CommandKnob, CommandSetting, KnobError, read_knob, write_knob

@@ -24,7 +24,7 @@ from typing import Protocol
 import msgspec
 
 from whylate import __version__
-from whylate.boards.board import BoardError
+from whylate.boards.errors import BoardError
 from whylate.text import plain
 from whylate.watch.card import Card, board_card
 from whylate.watch.model import BoardView

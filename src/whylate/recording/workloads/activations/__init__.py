@@ -10,7 +10,7 @@ import msgspec
 from whylate.recording.bounds import Block, LimitNs, RunNs, Small
 
 if TYPE_CHECKING:
-    from whylate.recording.sections import Treatment
+    from whylate.recording.treatments import Treatment
     from whylate.recording.workloads.app import Target
     from whylate.recording.workloads.benchmarks import CounterPlan
     from whylate.recording.workloads.wakeup import UntilPlan

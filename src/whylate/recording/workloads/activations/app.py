@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from whylate.recording.decode_waits import decode_wait
 from whylate.recording.manifest import Problem
 from whylate.recording.plan import RunPlan
-from whylate.recording.waits import decode_wait
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.recording.workloads.activations.assembler import ActivationAssembler, Sink
 from whylate.recording.workloads.benchmarks import CounterPlan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whylate.recording.sections import ARMING
+from whylate.recording.treatments import ARMING
 from whylate.recording.workloads.activations import ActivationWorkload
 from whylate.recording.workloads.activations.app import AppAssembler
 from whylate.recording.workloads.activations.assembler import ActivationAssembler, Sink

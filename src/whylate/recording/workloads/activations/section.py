@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
+from whylate.recording.decode_sections import decode_arm, decode_bins
 from whylate.recording.manifest import Problem
 from whylate.recording.sections import (
     HOOKS,
@@ -22,8 +23,6 @@ from whylate.recording.sections import (
     SectionAccount,
     SectionFloor,
     SectionReport,
-    decode_arm,
-    decode_bins,
 )
 from whylate.recording.workloads.activations.accounting import CpuAccounting
 from whylate.recording.workloads.activations.app import (

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 
-from whylate.recording.off import Stretches
 from whylate.recording.repetitions import PLACE, Repetitions
+from whylate.recording.stretches import Stretches
 from whylate.recording.turns import TurnReport
 from whylate.recording.workloads.benchmarks import (
     BenchmarkPoint,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from whylate.text import is_number
-from whylate.wire.constants import MOST_BULK_LINES
 
 #: A longer number is no count.
 _MAX_DIGITS = 6
@@ -26,6 +25,8 @@ def parse_count(text: str) -> int | None:
 
 def parse_chunk(text: str) -> int | None:
     """Return a number of lines; 0 for "tuned", and the most for "all"; None for another text."""
+    from whylate.wire.constants import MOST_BULK_LINES
+
     if text in ("all", "tuned"):
         return MOST_BULK_LINES if text == "all" else 0
     return parse_count(text) or None
