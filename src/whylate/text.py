@@ -8,6 +8,8 @@ import unicodedata
 #: Control, format (bidirectional overrides, zero-width), surrogate, private, unassigned, and
 #: the two separators that some readers take for a line break.
 _SHOWN_AS_CODE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+#: Blanks and control characters.
+_ASCII_CONTROL = re.compile(r"[\x00-\x20\x7f]+")
 
 
 def plain(text: str, limit: int = 400) -> str:
@@ -23,6 +25,18 @@ def plain(text: str, limit: int = 400) -> str:
 def plain_lines(text: str, limit: int = 4000) -> str:
     """Like `plain`, but line breaks and tabs are kept: for values that are shown in a block."""
     return _visible(text.replace("\r\n", "\n"), limit, "\n\t")
+
+
+def clean(text: str, limit: int = 400) -> str:
+    """Make one printable line of at most `limit` characters of any text.
+
+    Runs of blanks and control characters become one blank; format characters (which could
+    reorder a terminal line) and unassigned ones are dropped.
+    """
+    if not text.isascii():
+        text = "".join(_printable(char) for char in text)
+    text = _ASCII_CONTROL.sub(" ", text).strip()
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def shown(text: str, most: int) -> str:
@@ -41,6 +55,13 @@ def is_number(text: str, digits: int = 18) -> bool:
     str.isdigit() has more, which int() refuses ("²"), and int() refuses more than 4300 of them.
     """
     return text.isascii() and text.isdecimal() and len(text) <= digits
+
+
+def _printable(char: str) -> str:
+    category = unicodedata.category(char)
+    if category in {"Cc", "Zl", "Zp", "Zs"}:
+        return " "
+    return "" if category.startswith("C") else char
 
 
 def _visible(text: str, limit: int, kept: str) -> str:

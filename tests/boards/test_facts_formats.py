@@ -14,8 +14,9 @@ import pytest
 from captured import GUEST, typed
 
 from whylate.boards.facts import WANTED, cpu, facts, for_release, interrupts, kernel, tasks
-from whylate.boards.facts.reading import Files, clean, cpu_list, cpu_ranges, integer
+from whylate.boards.facts.reading import Files, cpu_list, cpu_ranges, integer
 from whylate.boards.facts.snapshot import FileContent, FileRequest
+from whylate.text import clean
 
 ARM64_CPUINFO = """\
 processor\t: 0

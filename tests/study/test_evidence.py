@@ -14,10 +14,11 @@ from whylate.compare.model import Question
 from whylate.compare.runs import Arm, Run
 from whylate.recording.workloads.activations import RecorderPlan
 from whylate.recording.workloads.wakeup import Wakeup
+from whylate.study.mark import study_above
 from whylate.study.model import FinishedRun, LoadSet, Stop, StudyPlan, Variant
 from whylate.study.results import evidence, interim_looks
 from whylate.study.results.evidence import Evidence, Key
-from whylate.study.results.interim_looks import allow_interim_look, study_above
+from whylate.study.results.interim_looks import allow_interim_look
 
 ROUNDS = 8
 KEY = Key("pc", "idle", "other")

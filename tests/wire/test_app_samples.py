@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leb128 import leb128, zigzag
-from whylate.wire.app_samples import MAX_PID, decode_app_samples, decode_threads
+from whylate.wire.app_samples import decode_app_samples, decode_threads
 from whylate.wire.blocks import INT64_MAX
 from whylate.wire.codec import WireError
+from whylate.wire.constants import HIGHEST_PID
 from whylate.wire.messages import Samples, SampleThreads
 
 START = 1_000
@@ -20,10 +21,10 @@ def numbers(*values: int) -> bytes:
 
 
 def test_due_times_go_on_from_each_other_and_may_go_back() -> None:
-    data = numbers(7, zigzag(500), 1, MAX_PID, zigzag(-300), 4)
+    data = numbers(7, zigzag(500), 1, HIGHEST_PID, zigzag(-300), 4)
     found = decode_threads(SampleThreads(0, 2, 0, data), START)
     assert found.due_ns.tolist() == [1_500, 1_200]
-    assert found.pid.tolist() == [7, MAX_PID]
+    assert found.pid.tolist() == [7, HIGHEST_PID]
     assert found.origin.tolist() == [1, 4]
 
 
@@ -52,7 +53,7 @@ def test_any_block_is_read_or_refused(count: int, first: int, data: bytes, start
         found = decode_threads(SampleThreads(0, count, first, data), start_ns)
         assert found.pid.size == found.due_ns.size == found.origin.size == count
         assert (found.due_ns >= 0).all()
-        assert ((found.pid >= 1) & (found.pid <= MAX_PID)).all()
+        assert ((found.pid >= 1) & (found.pid <= HIGHEST_PID)).all()
         assert ((found.origin >= 1) & (found.origin <= 4)).all()
     except WireError:
         pass

@@ -18,9 +18,9 @@ from typing import Protocol
 from whylate import __version__
 from whylate.boards.board import Finished, Notify
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 from whylate.probe.client import Stream
+from whylate.text import clean
 from whylate.wire.messages import PROTOCOL
 
 #: Where a probe may be put: memory before storage that wears out, and the system's directories

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from whylate.boards.board import Finished, Notify, StartedProbe
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
 from whylate.boards.streams.process import (
     MAX_OUTPUT,
     ProcessStream,
@@ -18,6 +17,7 @@ from whylate.boards.streams.process import (
     run_to_end,
 )
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
+from whylate.text import clean
 
 
 class LocalBoard:

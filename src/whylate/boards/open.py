@@ -9,7 +9,6 @@ from pathlib import Path
 
 from whylate.boards.board import Board, ImageFile, notify_nobody
 from whylate.boards.errors import BoardError
-from whylate.boards.local import LocalBoard
 from whylate.boards.waiting import Waiting
 from whylate.files import read_bounded
 from whylate.lab.description import names
@@ -42,6 +41,8 @@ def open_board(name: str, options: BoardOptions | None = None) -> Board:
     """
     options = options or BoardOptions()
     if name == "local":
+        from whylate.boards.local import LocalBoard
+
         return LocalBoard()
     if name.startswith("ssh://"):
         from whylate.boards.ssh import SshBoard

@@ -19,7 +19,6 @@ from functools import cached_property
 from whylate.boards.board import Finished, Notify, StartedProbe, notify_nobody
 from whylate.boards.deploy import SLOWEST_BYTES_PER_S, Deployment
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
 from whylate.boards.streams.process import (
     MAX_OUTPUT,
     Ended,
@@ -27,7 +26,7 @@ from whylate.boards.streams.process import (
     StoppedError,
     run_to_end,
 )
-from whylate.text import is_number
+from whylate.text import clean, is_number
 
 #: The probe ends after this much silence: TCP alone would take hours to notice a dead host.
 KEEPALIVE_S = 4.0

@@ -106,8 +106,6 @@ def command(
     is an activation. It is due when the timer, the interrupt or the thread came that woke it.
     COMMAND is started for the run and ended with it. Nothing in the program is changed.
     """
-    from whylate.cli.report.latencies import show, show_several
-    from whylate.cli.report.outcomes import show_single
     from whylate.recording.workloads.activations import RecorderPlan
     from whylate.recording.workloads.app import App
     from whylate.recording.workloads.benchmarks import CounterPlan
@@ -144,6 +142,10 @@ def command(
     if until is not None:
         requirements = (*requirements, until.text)
     outcomes = make_runs(workload, options, phases)
+    # Only where there is something to show: they bring rich.
+    from whylate.cli.report.latencies import show, show_several
+    from whylate.cli.report.outcomes import show_single
+
     if len(outcomes) == 1 and not phases:
         show_run = partial(show, requirements=requirements, as_json=options.as_json)
         sys.exit(show_single(outcomes[0], show_run))

@@ -31,7 +31,8 @@ def refuse_imported(paths: Iterable[Path], lacking: str) -> None:
 
     lacking: what the verb needs and an imported recording does not have, and what to do.
     """
-    from whylate.recording.imported.recording import is_imported, read_about
+    from whylate.recording.imported.mark import is_imported
+    from whylate.recording.imported.recording import read_about
 
     for path in paths:
         if is_imported(path):

@@ -170,13 +170,9 @@ def make_runs(workload: Workload, options: RunOptions, phases: int | None = None
 
     Raises RequestError for what no board can do, and PlannedError within plan_only().
     """
-    from whylate.boards.open import open_board
-    from whylate.cli.live import BoardsView
     from whylate.recording.plan import RunPlan
     from whylate.run.loads import parse_faults
     from whylate.run.resolve import check
-    from whylate.run.several import Job, carry_out, carry_out_rounds
-    from whylate.run.several import phases as phases_of
 
     plan = RunPlan(
         workload=workload,
@@ -195,6 +191,12 @@ def make_runs(workload: Workload, options: RunOptions, phases: int | None = None
     check(plan)
     if plan.faults and options.board.root is not None:
         raise RequestError("--fault and --root: whylate builds no fault for a root's own kernel")
+    # Only where something is measured: they bring numpy and rich.
+    from whylate.boards.open import open_board
+    from whylate.cli.live import BoardsView
+    from whylate.run.several import Job, carry_out, carry_out_rounds
+    from whylate.run.several import phases as phases_of
+
     names = options.names
     directory = options.output or new_directory("recordings", "+".join(names))
     interrupt = Interrupt()

@@ -131,8 +131,6 @@ def command(
     Every execution is accounted for: entries = returned + in flight + left + refused. BOARD is as
     for whylate measure.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
-    from whylate.cli.report.latencies import show, show_several
-    from whylate.cli.report.outcomes import show_single
     from whylate.recording.workloads.benchmarks import CounterPlan
     from whylate.recording.workloads.section import Section
     from whylate.run.workloads.section import parse_place
@@ -173,6 +171,10 @@ def command(
         counters=[CounterPlan(name) for name in dict.fromkeys(counters)],
     )
     outcomes = make_runs(workload, options)
+    # Only where there is something to show: they bring rich.
+    from whylate.cli.report.latencies import show, show_several
+    from whylate.cli.report.outcomes import show_single
+
     if len(outcomes) == 1:
         show_run = partial(show, requirements=requirements, as_json=options.as_json)
         sys.exit(show_single(outcomes[0], show_run))

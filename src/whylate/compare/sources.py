@@ -9,9 +9,10 @@ from pathlib import Path
 
 from whylate.compare.runs import Run, imported_run, imported_runs, read_run
 from whylate.recording.imported.executions.model import Executions
+from whylate.recording.imported.mark import NAME, is_imported
 from whylate.recording.imported.model import ImportedRun, InputError
 from whylate.recording.imported.numbers import Table, UnknownError, read_table
-from whylate.recording.imported.recording import NAME, is_imported, read_imported
+from whylate.recording.imported.recording import read_imported
 from whylate.recording.imported.rows import list_text
 from whylate.recording.imported.unread import raise_if_known
 from whylate.summary.executions import count_executions

@@ -29,6 +29,7 @@ from whylate.recording.manifest import (
     Problem,
     State,
     ThreadName,
+    newer_schema,
 )
 from whylate.recording.plan import RunPlan
 from whylate.recording.recorder.assembler import WindowAssembler, read_names
@@ -315,14 +316,6 @@ def _reached(plan: RunPlan, closing: Closing | None) -> bool:
     """Return whether the run was to end once enough was known, and did."""
     problems = closing.problems if closing is not None else []
     return plan.until is not None and any(problem.code == REACHED for problem in problems)
-
-
-def newer_schema(directory: Path, version: int) -> str:
-    """Return the message about a recording made by a later whylate."""
-    return (
-        f"{directory} was recorded by a newer whylate (schema {version}, this one knows "
-        f"{SCHEMA_VERSION}): open it with that version, or a later one"
-    )
 
 
 def _damage_text(damaged: int) -> str:

@@ -6,6 +6,7 @@ times are integers in nanoseconds on the board's CLOCK_MONOTONIC unless the name
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -433,3 +434,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("two accounts of one CPU")
         if any(account.end_ns < account.start_ns for account in self.cpus):
             raise ValueError("a CPU whose measurement ends before it begins")
+
+
+def newer_schema(directory: Path, version: int) -> str:
+    """Return the message about a recording made by a later whylate."""
+    return (
+        f"{directory} was recorded by a newer whylate (schema {version}, this one knows "
+        f"{SCHEMA_VERSION}): open it with that version, or a later one"
+    )

@@ -8,24 +8,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from whylate.files import read_bounded
 from whylate.recording import former_schema
 from whylate.recording.errors import LackingError, RecordingError
-from whylate.recording.finish import finish, newer_schema
-from whylate.recording.imported.recording import is_imported
-from whylate.recording.manifest import MANIFEST, SCHEMA_VERSION, Manifest
-from whylate.recording.repetitions import Repetitions
-from whylate.recording.samples import Activations, CpuSamples, Numbered
+from whylate.recording.imported.mark import is_imported
+from whylate.recording.manifest import MANIFEST, SCHEMA_VERSION, Manifest, newer_schema
 from whylate.recording.store import journal
-from whylate.recording.store.executions import ExecutionFile
-from whylate.recording.store.repetitions import read_repetitions
-from whylate.recording.store.samples import NAME, NAME_OF_LONGER, NAME_OF_TREATED
-from whylate.recording.store.samples_reader import read_numbered, read_samples, read_series
-from whylate.recording.workloads.activations import ActivationWorkload
+
+if TYPE_CHECKING:
+    from whylate.recording.repetitions import Repetitions
+    from whylate.recording.samples import Activations, CpuSamples, Numbered
+    from whylate.recording.store.executions import ExecutionFile
+    from whylate.recording.workloads.activations import ActivationWorkload
 
 #: A larger file is no manifest.
 MAX_MANIFEST = 64 << 20
@@ -41,6 +39,8 @@ class Recording:
     @cached_property
     def repetitions(self) -> Repetitions:
         """The repetitions of a benchmark; raises RecordingError, and LackingError of another."""
+        from whylate.recording.store.repetitions import read_repetitions
+
         benchmark = self.manifest.plan.benchmark
         if benchmark is None:
             raise LackingError(f"{self.directory} is of no benchmark: it has no repetitions")
@@ -49,6 +49,8 @@ class Recording:
     @cached_property
     def samples(self) -> list[CpuSamples]:
         """The samples of each CPU in memory; raises RecordingError, LackingError of a benchmark."""
+        from whylate.recording.store.samples_reader import read_samples
+
         path, activations = self._samples_file()
         app = not activations.is_scheduled
         return read_samples(path, self.manifest.cpus, activations.interval_ns, app=app)
@@ -56,6 +58,8 @@ class Recording:
     @cached_property
     def series(self) -> Sequence[Activations]:
         """The same, of a long recording from a temporary file: for reading them in order."""
+        from whylate.recording.store.samples_reader import read_series
+
         path, activations = self._samples_file()
         app = not activations.is_scheduled
         return read_series(path, self.manifest.cpus, activations.interval_ns, app=app)
@@ -63,6 +67,8 @@ class Recording:
     @cached_property
     def numbered(self) -> Sequence[Numbered]:
         """The same, for reading them in the order of their numbers."""
+        from whylate.recording.store.samples_reader import read_numbered
+
         path, activations = self._samples_file()
         app = not activations.is_scheduled
         return read_numbered(path, self.manifest.cpus, activations.interval_ns, app=app)
@@ -70,6 +76,9 @@ class Recording:
     @property
     def executions(self) -> ExecutionFile | None:
         """What is known of each execution of a section; None of another workload."""
+        from whylate.recording.store.executions import ExecutionFile
+        from whylate.recording.store.samples import NAME_OF_LONGER, NAME_OF_TREATED
+
         if not self.manifest.plan.has_parts:
             return None
         path, activations = self._samples_file()
@@ -79,6 +88,8 @@ class Recording:
         return ExecutionFile(path, tuple(self.manifest.plan.row_counters), longer, treated)
 
     def _samples_file(self) -> tuple[Path, ActivationWorkload]:
+        from whylate.recording.store.samples import NAME
+
         activations = self.manifest.plan.activations
         if activations is None:
             raise LackingError(
@@ -115,7 +126,12 @@ def open_recording(directory: Path) -> Recording:
             "and whylate compare take it"
         )
     with journal.locked(directory) as wreck:
-        manifest = finish(directory) if wreck else read_manifest(directory)
+        if not wreck:
+            return Recording(directory, read_manifest(directory))
+        # Imported only here: few recordings are recovered.
+        from whylate.recording.finish import finish
+
+        manifest = finish(directory)
     return Recording(directory, manifest)
 
 

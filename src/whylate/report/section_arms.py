@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from whylate.compare.made_experiments import MadeExperiment
-from whylate.compare.overlay import OverlayRun
 from whylate.compare.words import names_text
 from whylate.quantities import format_count, format_percent, format_short_ns
 from whylate.recording.treatments import Treatment
 from whylate.summary.arms import ArmFigures, Bounded, ExperimentFigures
 from whylate.summary.model import Summary
 from whylate.text import plain
+
+if TYPE_CHECKING:
+    from whylate.compare.made_experiments import MadeExperiment
+    from whylate.compare.overlay import OverlayRun
 
 #: The headings of the table, in order.
 ARM_COLUMNS = ("arm", "began", "returned", "reading took", "p50", "longer", "excess each")

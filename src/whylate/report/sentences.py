@@ -10,7 +10,7 @@ from whylate.recording.hits import parse_fact_line
 from whylate.recording.manifest import HitReport
 from whylate.recording.plan import FaultPlan
 from whylate.recording.treatments import ARMING
-from whylate.summary import model
+from whylate.summary import quantiles
 from whylate.summary.model import (
     AddedFigure,
     Estimate,
@@ -30,7 +30,7 @@ _HOOKS = {
     "trace event": "trace events (tracefs)",
 }
 #: The columns of every table of quantiles, in order.
-QUANTILES = (*model.QUANTILES, "max")
+QUANTILES = (*quantiles.QUANTILES, "max")
 
 
 def accounting(summary: Summary) -> str:

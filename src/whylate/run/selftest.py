@@ -14,9 +14,9 @@ import msgspec
 
 from whylate.boards.board import Board, Console, Notify
 from whylate.boards.errors import BoardBusyError, BoardError
-from whylate.boards.facts.reading import clean
 from whylate.probe.errors import ProbeError
 from whylate.run.read import connected
+from whylate.text import clean
 
 #: The prompt of a shell comes within this on any board.
 ANSWER_S = 10.0

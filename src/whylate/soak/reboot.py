@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from whylate.boards.board import Board
 from whylate.boards.boot.restart import Reboots, await_restart, boot_id, run_later
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
 from whylate.run.errors import RequestError
+from whylate.text import clean
 
 #: The means that is no command.
 WATCHDOG = ["watchdog"]

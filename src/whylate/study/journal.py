@@ -15,10 +15,10 @@ import msgspec
 from whylate.recording.former_schema import convert_study
 from whylate.recording.store.lines import Layout, LineDirectory
 from whylate.run.errors import RequestError
+from whylate.study.mark import PLAN
 from whylate.study.model import SCHEMA_VERSION, FinishedRun, PlannedRun, StudyPlan
 from whylate.text import path_part
 
-PLAN = "study.json"
 JOURNAL = "runs.jsonl"
 RUNS = "runs"
 #: Keys of a plan that may change when a study is resumed.

@@ -15,14 +15,8 @@ from whylate.stats.run.dependence import block_count
 from whylate.stats.run.extremes import NoExceedance
 from whylate.stats.run.ordered import Ordered, merge_ordered, sort_series
 from whylate.stats.run.quantiles import EXCEEDANCES, Quantile, estimate_quantile
-from whylate.summary.model import (
-    QUANTILES,
-    Estimate,
-    Exceedance,
-    Figures,
-    StageFigures,
-    ThreadFigures,
-)
+from whylate.summary.model import Estimate, Exceedance, Figures, StageFigures, ThreadFigures
+from whylate.summary.quantiles import QUANTILES
 
 #: Threads of a watched program that have figures of their own.
 MOST_THREADS = 12

@@ -22,7 +22,8 @@ from whylate.summary.executions import (
     count_executions,
     summarize_executions,
 )
-from whylate.summary.model import QUANTILES, Estimate, Requirement
+from whylate.summary.model import Estimate, Requirement
+from whylate.summary.quantiles import QUANTILES
 from whylate.summary.requirements import LatencyLimit, RateLimit, parse_requirement
 
 _CONFIDENCE = 0.95

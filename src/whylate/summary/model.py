@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Literal
 
 import msgspec
@@ -13,15 +12,6 @@ from whylate.recording.sections import SectionAccount, SectionFloor
 from whylate.recording.workloads.app import Target
 from whylate.summary.arms import ExperimentFigures
 from whylate.summary.executions import CounterFigures, FittedLine
-
-#: The quantiles that are printed and that requirements may name.
-QUANTILES = {
-    "p50": Fraction(1, 2),
-    "p90": Fraction(9, 10),
-    "p99": Fraction(99, 100),
-    "p99.9": Fraction(999, 1000),
-    "p99.99": Fraction(9999, 10_000),
-}
 
 
 class Estimate(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from whylate.quantities import parse_ns
-from whylate.summary.model import QUANTILES
+from whylate.summary.quantiles import QUANTILES
 
 _FORMS = "write it like p99.9<100us, max<100us or over(100us)<1/10s"
 _LONGEST = 80

@@ -19,7 +19,8 @@ from whylate.recording.samples import Activations
 from whylate.stats.arrays import Bools, Int64s
 from whylate.stats.run.ordered import Ordered
 from whylate.stats.run.values import ValueCounter, without
-from whylate.summary.model import QUANTILES, Caution, Figures
+from whylate.summary.model import Caution, Figures
+from whylate.summary.quantiles import QUANTILES
 
 #: A part of what lies beyond a quantile that is worth a warning, and how many that are at least.
 LARGE_PART = 0.2

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from whylate.wire.blocks import INT64_MAX, decode_numbers, decode_rows
 from whylate.wire.codec import WireError
-from whylate.wire.constants import RecorderOrigin
+from whylate.wire.constants import HIGHEST_PID, RecorderOrigin
 from whylate.wire.messages import Samples, SampleThreads
 from whylate.wire.samples import Rows
 
@@ -21,8 +21,6 @@ PARTS = (
     "begin_cpu", "interrupted_ns", "preempted_ns", "slept_ns", "lock_ns", "faults", "fault_ns",
     "steal_ns", "samples", "spins",
 )  # fmt: skip
-#: The kernel gives no process a larger number (PID_MAX_LIMIT).
-MAX_PID = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ def decode_threads(block: SampleThreads, start_ns: int) -> Threads:
     """
     pid, since_ns, origin = decode_rows(decode_numbers(block.data), block.count, "threads").T
     due_ns = start_ns + since_ns
-    if block.count and (pid.min() < 1 or pid.max() > MAX_PID):
+    if block.count and (pid.min() < 1 or pid.max() > HIGHEST_PID):
         raise WireError("an activation of no possible thread")
     if block.count and (origin.min() < 1 or origin.max() >= len(ORIGINS)):
         raise WireError("an activation due to nothing that is known")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whylate.wire.app_samples import MAX_PID, Threads
+from whylate.wire.app_samples import Threads
 from whylate.wire.blocks import INT64_MAX, decode_numbers, decode_rows
 from whylate.wire.codec import WireError
-from whylate.wire.constants import HIGHEST_CPU, CountState, ExecutionFlag
+from whylate.wire.constants import HIGHEST_CPU, HIGHEST_PID, CountState, ExecutionFlag
 from whylate.wire.messages import ExecutionCounts, Executions
 from whylate.wire.samples import Rows
 
@@ -53,7 +53,7 @@ def decode_executions(block: Executions, start_ns: int) -> ExecutionRows:
     impossible = (
         (began_ns < 0)
         | (duration_ns > INT64_MAX - began_ns)
-        | (pid > MAX_PID)
+        | (pid > HIGHEST_PID)
         | (begin_cpu > HIGHEST_CPU)
         | (flags & ~_FLAGS != 0)
         | (table[:, 1:] < 0).any(axis=1)

@@ -9,7 +9,8 @@ from whylate.bisect.differences.model import Difference
 from whylate.bisect.differences.values import ORDER
 from whylate.bisect.images.texts import Piece, Text, merge_orders
 from whylate.boards.facts.cmdline import parameters
-from whylate.boards.facts.reading import clean, decode
+from whylate.boards.facts.reading import decode
+from whylate.text import clean
 
 #: A word ends at a blank outside double quotes, as the kernel's do.
 _WORD = re.compile(rb'(?:"[^"]*(?:"|$)|[^\s"])+')

@@ -10,10 +10,10 @@ from whylate.bisect.images.roots import Hybrid, Roots
 from whylate.bisect.kinds import Kind
 from whylate.bisect.outcome import NoOutcomeError
 from whylate.boards.facts.cmdline import parameters
-from whylate.boards.facts.reading import clean, decode
+from whylate.boards.facts.reading import decode
 from whylate.recording.manifest import Fact
 from whylate.stats.arrays import Bools
-from whylate.text import plain
+from whylate.text import clean, plain
 
 _IMAGE = re.compile(r"boot/vmlinu[xz]-([^/]+)")
 _LINE = "boot/cmdline.txt"

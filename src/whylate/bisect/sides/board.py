@@ -20,9 +20,10 @@ from whylate.bisect.sides.packages import parse_status
 from whylate.boards.facts import WANTED, facts
 from whylate.boards.facts.interrupts import read_affinities, read_rows
 from whylate.boards.facts.kernel import find_configuration, unpack
-from whylate.boards.facts.reading import Files, clean, decode
+from whylate.boards.facts.reading import Files, decode
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts, Snapshot
 from whylate.boards.facts.tasks import STATS, read_realtime_tasks
+from whylate.text import clean
 
 _MODULES = "/proc/modules"
 _TREE = "/sys/firmware/fdt"

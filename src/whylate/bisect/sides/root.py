@@ -13,7 +13,8 @@ from whylate.bisect.sides.options import parse_options
 from whylate.bisect.sides.packages import read_packages
 from whylate.bisect.sides.tree import Tree
 from whylate.boards.facts.cmdline import parameters
-from whylate.boards.facts.reading import clean, decode
+from whylate.boards.facts.reading import decode
+from whylate.text import clean
 
 _MODULES = ("lib/modules", "usr/lib/modules")
 _LINES = ("cmdline.txt", "boot/cmdline.txt", "boot/firmware/cmdline.txt")

@@ -9,7 +9,7 @@ import msgspec
 
 from whylate.boards.board import Board
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
+from whylate.text import clean
 
 #: Bytes of a configuration file of a boot loader.
 MOST_FILE = 1 << 20

@@ -14,7 +14,7 @@ from whylate.boards.boot.entry import Entry, without_loaders, words_of
 from whylate.boards.boot.method import BootMethodError
 from whylate.boards.boot.options import BootOptions
 from whylate.boards.boot.restart import restart_by
-from whylate.boards.facts.reading import clean
+from whylate.text import clean
 
 #: Where distributions have the kernel that is running; {0}: its release.
 _KERNELS = (

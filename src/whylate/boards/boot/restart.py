@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from whylate.boards.board import Board, Notify, notify_nobody
 from whylate.boards.boot.board_files import OURS, has_tool, run, sync
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
+from whylate.text import clean
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 #: Far longer than any board takes to shut down and to boot.

@@ -10,7 +10,7 @@ from whylate.boards.console.drain import ConsoleStream
 from whylate.boards.console.listen import Listener
 from whylate.boards.console.prompt import type_in
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
+from whylate.text import clean
 
 #: From the power on to the prompt.
 PROMPT_S = 60.0

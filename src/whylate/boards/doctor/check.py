@@ -10,9 +10,10 @@ from typing import Literal, NamedTuple, TypeVar
 import msgspec
 
 from whylate.boards.facts import facts
-from whylate.boards.facts.reading import Files, clean
+from whylate.boards.facts.reading import Files
 from whylate.boards.facts.snapshot import ProbeFacts
 from whylate.recording.manifest import Fact, RecorderReport
+from whylate.text import clean
 
 State = Literal["good", "poor", "missing", "unknown"]
 #: What a measurement needs; what finding causes needs; settings that spoil latency.

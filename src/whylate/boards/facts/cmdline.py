@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from whylate.boards.facts.reading import Files, clean, decode
+from whylate.boards.facts.reading import Files, decode
+from whylate.text import clean
 
 PATH = "/proc/cmdline"
 REDACTED = "<redacted>"

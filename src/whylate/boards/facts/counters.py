@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whylate.boards.facts.interrupts import INTERRUPTS, read_rows
-from whylate.boards.facts.reading import CPUS, Files, clean, cpu_number, integer
+from whylate.boards.facts.reading import CPUS, Files, cpu_number, integer
 from whylate.boards.facts.snapshot import FileRequest, Snapshot
 from whylate.recording.manifest import Change
+from whylate.text import clean
 
 STAT = "/proc/stat"
 VMSTAT = "/proc/vmstat"

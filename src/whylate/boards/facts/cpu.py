@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whylate.boards.facts.reading import CPUS, Files, clean, cpu_list, integer, make_fact
+from whylate.boards.facts.reading import CPUS, Files, cpu_list, integer, make_fact
 from whylate.boards.facts.snapshot import FileRequest
 from whylate.boards.facts.sources import Derived, FromCpus, FromFile, Source
 from whylate.recording.manifest import Fact
+from whylate.text import clean
 
 CPUINFO = "/proc/cpuinfo"
 _VULNERABILITIES = f"{CPUS}/vulnerabilities/*"

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whylate.boards.facts import cmdline
-from whylate.boards.facts.reading import CPU_LIMIT, Files, clean, cpu_list, integer, make_fact
+from whylate.boards.facts.reading import CPU_LIMIT, Files, cpu_list, integer, make_fact
 from whylate.boards.facts.snapshot import FileRequest
 from whylate.boards.facts.sources import Derived, FromFile, Source
 from whylate.recording.manifest import Fact
+from whylate.text import clean
 
 INTERRUPTS = "/proc/interrupts"
 _AFFINITY = "/proc/irq/*/smp_affinity_list"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whylate.boards.facts import counters, cpu
-from whylate.boards.facts.reading import Files, clean, decode, make_fact
+from whylate.boards.facts.reading import Files, decode, make_fact
 from whylate.boards.facts.snapshot import FileRequest
 from whylate.boards.facts.sources import Derived, FromFile, Source
 from whylate.recording.manifest import Fact
+from whylate.text import clean
 
 _DMI = "/sys/class/dmi/id"
 _TREE = "/proc/device-tree"

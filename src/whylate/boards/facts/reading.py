@@ -7,12 +7,12 @@ could not be read or parsed gives a fact whose value is None and whose source ha
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from whylate.boards.facts.snapshot import NO_PROBE_FACTS, FileContent, ProbeFacts, Snapshot
 from whylate.recording.manifest import Fact, FactValue
+from whylate.text import clean
 
 #: The directory with a subdirectory for each CPU.
 CPUS = "/sys/devices/system/cpu"
@@ -27,27 +27,7 @@ INTEGER_LIMIT = 2**63
 #: Errors of files that the board does not have, as opposed to those that are closed to us.
 ABSENT = frozenset({"ENOENT", "ENOTDIR", "ENODEV", "ENXIO"})
 
-_ASCII_CONTROL = re.compile(r"[\x00-\x20\x7f]+")
 _INTEGER = re.compile(r"-?[0-9]{1,19}", re.ASCII)
-
-
-def clean(text: str, limit: int = VALUE_LIMIT) -> str:
-    """Make one printable line of at most `limit` characters of any text.
-
-    Runs of blanks and control characters become one blank; format characters (which could
-    reorder a terminal line) and unassigned ones are dropped.
-    """
-    if not text.isascii():
-        text = "".join(_printable(char) for char in text)
-    text = _ASCII_CONTROL.sub(" ", text).strip()
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _printable(char: str) -> str:
-    category = unicodedata.category(char)
-    if category in {"Cc", "Zl", "Zp", "Zs"}:
-        return " "
-    return "" if category.startswith("C") else char
 
 
 def decode(data: bytes) -> str:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whylate.boards.facts.reading import Files, clean, decode, integer, make_fact
+from whylate.boards.facts.reading import Files, decode, integer, make_fact
 from whylate.boards.facts.snapshot import FileRequest, ProbeFacts
 from whylate.boards.facts.sources import Derived, FromFile, FromProbe, Source
 from whylate.recording.manifest import Fact
+from whylate.text import clean
 
 #: Per thread, not per process: latency often comes from one real-time thread of a program whose
 #: other threads are SCHED_OTHER. A line is 150 to 350 bytes, with the policy at its end.

@@ -21,8 +21,8 @@ from typing import TypeVar
 
 from whylate.boards.board import Notify
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
 from whylate.boards.ssh import explain
+from whylate.text import clean
 
 #: How long a driver may take to switch something.
 CALL_S = 30.0

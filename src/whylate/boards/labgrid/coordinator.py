@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from whylate.boards.board import Notify
 from whylate.boards.errors import BoardBusyError, BoardError
-from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import describe, load_labgrid, proxy_failure
+from whylate.text import clean
 
 #: labgrid's default.
 DEFAULT_ADDRESS = "127.0.0.1:20408"

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import bounded
 from whylate.boards.ssh import SshBoard, parse_url
+from whylate.text import clean
 
 
 def driver_of(target: Any, protocol: str) -> Any | None:

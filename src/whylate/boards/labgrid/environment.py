@@ -13,7 +13,6 @@ from typing import Any
 
 from whylate.boards.board import Notify
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import (
     bounded,
     describe,
@@ -24,6 +23,7 @@ from whylate.boards.labgrid.calls import (
 from whylate.boards.labgrid.coordinator import Lease, coordinator_address
 from whylate.boards.state import BoardLock, state_directory
 from whylate.files import read_bounded
+from whylate.text import clean
 
 #: How long creating drivers and resources may take; they are awaited later.
 LOAD_S = 60.0

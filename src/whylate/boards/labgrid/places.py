@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from whylate.boards.board import Notify
-from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import bounded, load_labgrid, release, released_on_failure
 from whylate.boards.labgrid.coordinator import (
     Lease,
@@ -14,6 +13,7 @@ from whylate.boards.labgrid.coordinator import (
     resource_paths,
 )
 from whylate.boards.labgrid.environment import LOAD_S, Listed, forget_at_exit, state_name_of_place
+from whylate.text import clean
 
 #: The drivers for the resources of exporters, as in labgrid-client.
 DRIVERS = {

@@ -10,11 +10,11 @@ from typing import Any
 
 from whylate.boards.board import Notify, notify_nobody
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
 from whylate.boards.labgrid.calls import CALL_S, bounded
 from whylate.boards.labgrid.line import DriverChannel
 from whylate.boards.power import SEQUENCER, PowerSequencer
 from whylate.boards.ssh import SshBoard
+from whylate.text import clean
 
 #: How long a supply may take to switch: many PDUs have a delay.
 SWITCH_S = 6.0

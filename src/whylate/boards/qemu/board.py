@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from whylate.boards.board import Finished, ImageFile, Notify, StartedProbe, notify_nobody
 from whylate.boards.errors import BoardBusyError, BoardError
-from whylate.boards.facts.reading import clean
 from whylate.boards.qemu.arguments import Start, arguments, fixed_turns
 from whylate.boards.qemu.machine import BootAgainError, BoundedLog, Machine
 from whylate.boards.qemu.port import SERIAL_KEEPALIVE_S, FileStream, SerialPortStream, SocketStream
@@ -29,6 +28,7 @@ from whylate.lab.network import NETWORK_SCRIPT, SERVICES
 from whylate.lab.qemu import find_qemu
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 from whylate.probe.client import Stream
+from whylate.text import clean
 
 if TYPE_CHECKING:
     from whylate.boards.console.drain import DrainedConsole

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
 from whylate.files import write_whole
 from whylate.recording.console.crashes import Crash, find_crashes
+from whylate.text import clean
 
 #: How long QEMU may take to end after a signal.
 END_S = 10.0

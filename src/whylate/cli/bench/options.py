@@ -59,9 +59,11 @@ def run_benchmark(
     table: the benchmark as a study's plan has it. asked: its keys; None: the table's default.
     predict: numbers of threads for which the throughput is predicted.
     """
-    from whylate.cli.report.benchmark import show_benchmarks
     from whylate.run.workloads.tables import workload_of
 
     given = {key: value for key, value in asked.items() if value is not None}
     outcomes = make_runs(workload_of(table(**given)), options)
+    # Only where there is something to show: it brings numpy and rich.
+    from whylate.cli.report.benchmark import show_benchmarks
+
     sys.exit(show_benchmarks(outcomes, as_json=options.as_json, predict=predict))

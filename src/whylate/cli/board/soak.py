@@ -141,6 +141,17 @@ def soak(
     early or without a complete cycle, and none failed. With --compare: 0 a side crashes more often,
     3 it is not decided.
     """  # noqa: D301 (it is a backspace, by which click keeps lines)
+    if show is not None:
+        if board is not None or output is not None or stages is not None:
+            raise click.UsageError("--show DIR only shows: not with a board, -o or --boot-stages")
+        from whylate.cli.board.soak_run import finish
+
+        finish(show, None, None, as_json=as_json)
+    if board is None and compared is None:
+        raise click.UsageError("name a board, or use --show DIR")
+    if cycles is None and for_ns is None:
+        raise click.UsageError("state the length: --cycles N or --for TIME")
+    _check_together(ctx)
     from whylate.boards.open import declared_options
     from whylate.cli.board.soak_run import carry_out, compare, finish, sides_of
     from whylate.lab.description import names
@@ -152,15 +163,6 @@ def soak(
     from whylate.soak.model import SoakPlan
     from whylate.soak.own_stages import declared_stages, read_stages
 
-    if show is not None:
-        if board is not None or output is not None or stages is not None:
-            raise click.UsageError("--show DIR only shows: not with a board, -o or --boot-stages")
-        finish(show, None, None, as_json=as_json)
-    if board is None and compared is None:
-        raise click.UsageError("name a board, or use --show DIR")
-    if cycles is None and for_ns is None:
-        raise click.UsageError("state the length: --cycles N or --for TIME")
-    _check_together(ctx)
     run = (
         _workload(words, ctx)
         if words

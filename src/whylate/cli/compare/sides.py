@@ -173,11 +173,14 @@ def _unitless(sources: Sequence[Source]) -> bool:
 
 def _mark_interim_looks(compared: Compared, paths: Sequence[Path], question: Question) -> Compared:
     """Return comparisons without a verdict if their runs are of an unfinished study."""
-    from whylate.study.results.interim_looks import allow_interim_look, study_above
+    from whylate.study.mark import study_above
 
     study = study_above(paths)
     if study is None:
         return compared
+    # Imported only here: few runs are of a study.
+    from whylate.study.results.interim_looks import allow_interim_look
+
     comparisons = [
         allow_interim_look(comparison, study, accept=question.accept)
         for comparison in compared.comparisons

@@ -115,11 +115,7 @@ def _explain_recording(
     directory: Path, threshold_ns: int | None, worst: int, perfetto: Path | None, *, as_json: bool
 ) -> int:
     """Explain a recording; return the exit status. Raises RecordingError."""
-    from whylate.causes.answer import explain_recording
-    from whylate.causes.as_json import answer_as_json
     from whylate.recording.reader import open_recording
-    from whylate.report.plain_console import plain_console
-    from whylate.report.terminal.causes import print_answer
 
     refuse_imported([directory], "what ran while an activation was late: whylate measure records "
                     "it, and explain --import reads traces")  # fmt: skip
@@ -130,6 +126,11 @@ def _explain_recording(
                 "--threshold, --worst and --perfetto are for latencies: this is a benchmark"
             )
         return _explain_benchmark(recording, as_json=as_json)
+    from whylate.causes.answer import explain_recording
+    from whylate.causes.as_json import answer_as_json
+    from whylate.report.plain_console import plain_console
+    from whylate.report.terminal.causes import print_answer
+
     answer = explain_recording(recording, threshold_ns=threshold_ns, worst=max(worst, 1))
     if as_json:
         print_json(answer_as_json(answer, worst))

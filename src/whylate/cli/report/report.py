@@ -68,7 +68,7 @@ def command(
     from whylate.cli.report.imported import refuse_options, show_imported
     from whylate.cli.report.latencies import show
     from whylate.cli.report.overlay import is_experiment, refuse_for_several, show_overlay
-    from whylate.recording.imported.recording import is_imported
+    from whylate.recording.imported.mark import is_imported
     from whylate.recording.reader import open_recording
 
     if len(directories) > 1 or is_experiment(directories[0]):

@@ -114,13 +114,15 @@ def command(
     Exit status: 0 every comparison has a verdict, 1 a verdict of --fail-on, 3 the study is not
     over, or a comparison is inconclusive or has no verdict.
     """
-    from whylate.cli.study.view import StudyView
-    from whylate.study.carry_out import run_study
-    from whylate.study.journal import StudyJournal
     from whylate.study.plan_file import PlanFile, read_plan_file, resolve_plan
 
     file = read_plan_file(plan) if plan is not None else PlanFile()
     study = resolve_plan(_with_options(file, given))
+    # Only for a plan that can be carried out: they bring numpy and rich.
+    from whylate.cli.study.view import StudyView
+    from whylate.study.carry_out import run_study
+    from whylate.study.journal import StudyJournal
+
     directory = output or new_directory("studies")
     interrupt = Interrupt()
     view = StudyView(study)

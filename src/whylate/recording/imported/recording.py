@@ -26,13 +26,13 @@ from whylate.recording.imported.executions.model import (
     Column,
     Executions,
 )
+from whylate.recording.imported.mark import NAME
 from whylate.recording.imported.model import MOST_ACTIVATIONS, MOST_NS, ImportedRun
 from whylate.recording.imported.numbers import Table
 from whylate.recording.imported.rows import MOST_VALUES
 from whylate.recording.store.lines import read_plan
 from whylate.recording.store.parquet import parquet_errors
 
-NAME = "import.json"
 SAMPLES = "samples.parquet"
 SCHEMA_VERSION = 3
 #: Rows of samples.parquet: a run in the order in which it came has as many as its activations.
@@ -90,15 +90,6 @@ class ImportedRecording:
     directory: Path
     about: About
     data: ImportedRun | Table | Executions
-
-
-def is_imported(directory: Path) -> bool:
-    """Whether a directory is an imported recording, whatever its state."""
-    try:
-        return (directory / NAME).is_file()
-    except OSError:
-        # An impossible name, or no permission: opening it reports that.
-        return False
 
 
 def read_imported(directory: Path) -> ImportedRecording:

@@ -19,6 +19,7 @@ from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.imported.executions.kept import arrow_arrays
 from whylate.recording.imported.executions.model import Executions
 from whylate.recording.imported.executions.read import read_executions
+from whylate.recording.imported.mark import NAME
 from whylate.recording.imported.ministat import read_boxes
 from whylate.recording.imported.model import ImportedRun, InputError
 from whylate.recording.imported.numbers import (
@@ -28,7 +29,7 @@ from whylate.recording.imported.numbers import (
     read_table,
 )
 from whylate.recording.imported.read import select_runs
-from whylate.recording.imported.recording import NAME, SAMPLES, SCHEMA_VERSION, About
+from whylate.recording.imported.recording import SAMPLES, SCHEMA_VERSION, About
 from whylate.recording.imported.unread import raise_if_known
 from whylate.recording.store.parquet import parquet_writer
 from whylate.text import shown

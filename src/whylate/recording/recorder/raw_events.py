@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whylate.recording.events import USER_CODE, Event, Kind
 from whylate.recording.manifest import TaskName
@@ -18,7 +18,9 @@ from whylate.wire.constants import (
     RecorderVector,
     SwitchState,
 )
-from whylate.wire.events import RawEvent
+
+if TYPE_CHECKING:
+    from whylate.wire.events import RawEvent
 
 #: A symbol or a thread's name; what is longer was not written by a kernel.
 LONGEST_NAME = 160

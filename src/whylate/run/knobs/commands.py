@@ -14,9 +14,9 @@ import msgspec
 
 from whylate.boards.board import Board
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
 from whylate.run.errors import RequestError
 from whylate.run.knobs.files import shorten
+from whylate.text import clean
 
 #: Stands for the value in the words of the command that writes.
 VALUE = "{value}"

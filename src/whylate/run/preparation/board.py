@@ -15,8 +15,8 @@ from contextlib import contextmanager
 
 from whylate.boards.board import Board, ImageFile
 from whylate.boards.errors import BoardError
-from whylate.boards.facts.reading import clean
 from whylate.run.preparation.model import Preparation, PreparationError, Words, check_script
+from whylate.text import clean
 
 _COMMAND_S = 120.0
 #: Does nothing where a run that was killed has done it: what is saved is what was there before.

@@ -9,10 +9,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from whylate.boards.board import ImageFile
-from whylate.boards.facts.reading import clean
 from whylate.boards.facts.snapshot import FileRequest
 from whylate.lab.faults.place import SERVICES
 from whylate.run.preparation.model import Preparation, PreparationError, check_script
+from whylate.text import clean
 
 #: Where files wait in the image: under their own paths, what init mounts there would hide some.
 _FILES = "/whylate/files"

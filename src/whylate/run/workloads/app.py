@@ -12,8 +12,7 @@ from whylate.recording.workloads.app import App, CommandTarget, CommTarget, PidT
 from whylate.run.errors import RequestError
 from whylate.run.workloads.rules import ActivationRules, check_words
 from whylate.wire import messages
-from whylate.wire.app_samples import MAX_PID
-from whylate.wire.constants import LONGEST_COMM
+from whylate.wire.constants import HIGHEST_PID, LONGEST_COMM
 
 #: A command travels in one message.
 MAX_COMMAND_BYTES = 3000
@@ -64,8 +63,8 @@ class AppRules(ActivationRules):
 
 def check_pid(pid: int) -> None:
     """Raise RequestError for what is no process's number."""
-    if not 1 <= pid <= MAX_PID:
-        raise RequestError(f"--pid must lie between 1 and {MAX_PID}")
+    if not 1 <= pid <= HIGHEST_PID:
+        raise RequestError(f"--pid must lie between 1 and {HIGHEST_PID}")
 
 
 def check_comm(comm: str) -> None:

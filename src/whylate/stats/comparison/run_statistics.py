@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import betainc
 
 from whylate.stats.arrays import Floats, Int64s
 from whylate.stats.run.ordered import Ordered
@@ -153,5 +152,7 @@ def _averaged(n: int, q: float) -> tuple[int, int]:
 
 def _mean_of(values: Floats, edges: Int64s, n: int, q: float) -> float:
     """Return the mean of values; edges: shape (values + 1,), from which order statistic on."""
+    from scipy.special import betainc
+
     weights = np.diff(betainc((n + 1) * q, (n + 1) * (1 - q), edges / n))
     return float(values @ weights / weights.sum())

@@ -10,7 +10,6 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import ndtr
 
 from whylate.stats.arrays import Floats
 
@@ -30,6 +29,7 @@ def look_levels(looks: tuple[int, ...], alpha: float = 0.05) -> tuple[float, ...
     """
     # Slow to import.
     from scipy.optimize import brentq
+    from scipy.special import ndtr
 
     if not looks or looks[0] < 1 or any(b <= a for a, b in pairwise(looks)):
         raise ValueError("looks must be positive numbers of pairs, each larger than the last")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
-from scipy.special import bdtrc
 
 from whylate.compare.hits import demands_of_sides
 from whylate.compare.judge import compare
@@ -61,6 +60,8 @@ class Failures:
         A variant that fails more often is not better or the same: it gets no verdict if the chance
         of so many of all failures on its side, if each side were as likely, is at most 5 %.
         """
+        from scipy.special import bdtrc
+
         cautions = []
         for side, reasons in self.reasons.items():
             if reasons:

@@ -6,26 +6,13 @@ looks; `whylate compare` does not know them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from whylate.compare.model import Comparison
-from whylate.study.journal import PLAN, read_study
+from whylate.study.journal import read_study
 from whylate.study.results.evidence import Evidence
-
-#: Directories between a study and a recording: runs, board, load, variant, round.
-_DEPTH = 5
-
-
-def study_above(paths: Iterable[Path]) -> Path | None:
-    """Return the study that has one of these recordings; None if none has."""
-    for path in paths:
-        for above in list(path.resolve().parents)[:_DEPTH]:
-            if (above / PLAN).is_file():
-                return above
-    return None
 
 
 def allow_interim_look(comparison: Comparison, study: Path, *, accept: bool) -> Comparison:

@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from whylate.boards.facts import cmdline
 from whylate.boards.facts.bootlog.log import BootLog, Derived, EveryLine, FirstLine, LogLine, Row
-from whylate.boards.facts.reading import clean
 from whylate.recording.manifest import Fact
+from whylate.text import clean
 
 _VERSION = re.compile(r"Linux version (\S{1,100}) (?:\([^)]{0,200}\) )?(.{0,1000})")
 _COMPILER = re.compile(r"\(?((?:gcc|clang|[\w-]{1,60}-gcc)\b[^,#]{0,160})")

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from whylate.boards.facts.reading import LIST_LIMIT, clean, make_fact
+from whylate.boards.facts.reading import LIST_LIMIT, make_fact
 from whylate.recording.manifest import Fact, FactValue
+from whylate.text import clean
 
 #: Lines of one boot that are examined, and characters of each. A PC with many CPUs prints some
 #: 3,000 lines until its init starts.
