@@ -17,7 +17,7 @@ from whylate.probe.errors import ProbeRefusedError
 from whylate.wire.constants import SectionHook
 from whylate.wire.messages import Section
 
-pytestmark = [pytest.mark.machine, NEEDS]
+pytestmark = [pytest.mark.machine, *NEEDS]
 
 
 def refusal(section: Section) -> str:

@@ -21,7 +21,7 @@ from whylate.recording.treatments import Treatment
 from whylate.recording.waits import bin_edges
 from whylate.wire.constants import ExecutionFlag
 
-pytestmark = [pytest.mark.machine, NEEDS]
+pytestmark = [pytest.mark.machine, *NEEDS]
 
 #: A function of about 13 KB, one of a few instructions, and two places with code between them.
 STRAIGHT = """

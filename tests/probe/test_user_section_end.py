@@ -14,7 +14,7 @@ from processes import probes_below
 from user_sections import COUNTING, NEEDS, code_of, command, compiled, time_section
 from whylate.probe.errors import ProbeError
 
-pytestmark = [pytest.mark.machine, NEEDS]
+pytestmark = [pytest.mark.machine, *NEEDS]
 
 
 def test_nothing_is_left_of_a_probe_that_is_killed(tmp_path: Path) -> None:

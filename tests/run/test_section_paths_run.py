@@ -21,7 +21,7 @@ from whylate.recording.sections import PathsReport
 from whylate.summary.model import PathsFigures
 from whylate.summary.paths import path_figures
 
-pytestmark = [pytest.mark.machine, NEEDS]
+pytestmark = [pytest.mark.machine, *NEEDS]
 
 
 def built(directory: Path) -> Path:
