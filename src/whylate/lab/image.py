@@ -84,9 +84,8 @@ def _unpack_kernel(
 ) -> tuple[Path, _Kernel]:
     """Extract the kernel, the device tree and the modules from a package, once."""
     wanted = board.description
-    key = hashlib.sha256(
-        f"{cached_sha256(package)} {wanted.dtb} {wanted.dtb_set} {wanted.all_modules} plain".encode()
-    ).hexdigest()[:16]
+    inputs = (cached_sha256(package), wanted.dtb, wanted.dtb_set, wanted.all_modules, "plain")
+    key = hashlib.sha256(" ".join(map(str, inputs)).encode()).hexdigest()[:16]
     here = directory / key
     note = here / "kernel.json"
     if note.exists():
