@@ -16,7 +16,7 @@ import re
 from array import array
 from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import BinaryIO
 
 import numpy as np
@@ -208,7 +208,7 @@ def read_address_spaces(stream: BinaryIO, name: str) -> SpaceTrace:
     Threads whose process is shown only later are of their own until then.
     """
     source = iter(Lines(stream, name))
-    head = [line for line, _ in zip(source, range(_HEAD_LINES), strict=False)]
+    head = list(islice(source, _HEAD_LINES))
     layout = layout_of([line for line in head if line[:1] != b"#"])
     if layout is None:
         raise RecordingError(
