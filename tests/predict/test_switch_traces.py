@@ -35,36 +35,53 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(whylate, ["predict", "asid", *map(str, arguments)])
 
 
-def switch(at: int, pid: int, following: int, name: str = "b", cpu: int = 0) -> bytes:
+def switch(
+    at: int,
+    pid: int,
+    following: int,
+    name: str = "b",
+    cpu: int = 0,
+    *,
+    tgid: int | None = None,
+    state: str = "S",
+) -> bytes:
     line = (
-        f" a-{pid} ( {pid}) [{cpu:03}] d..2. 1.{at:06}: sched_switch: prev_comm=a prev_pid={pid} "
-        f"prev_prio=120 prev_state=S ==> next_comm={name} next_pid={following} next_prio=120\n"
-    )
-    return f"{'a':>16}".encode() + line[2:].encode()
-
-
-def flush(at: int, pid: int, pages: int, reason: int = 0, cpu: int = 0) -> bytes:
-    line = (
-        f"-{pid} ( {pid}) [{cpu:03}] d..2. 1.{at:06}: tlb_flush: pages:{pages} reason:x "
-        f"({reason})\n"
+        f"-{pid} ( {tgid or pid}) [{cpu:03}] d..2. 1.{at:06}: sched_switch: prev_comm=a "
+        f"prev_pid={pid} prev_prio=120 prev_state={state} ==> next_comm={name} "
+        f"next_pid={following} next_prio=120\n"
     )
     return f"{'a':>16}".encode() + line.encode()
+
+
+def flush(
+    at: int,
+    pid: int,
+    pages: int,
+    reason: int = 0,
+    cpu: int = 0,
+    *,
+    tgid: int | None = None,
+    name: str = "a",
+) -> bytes:
+    line = (
+        f"-{pid} ( {tgid or pid}) [{cpu:03}] d..2. 1.{at:06}: tlb_flush: pages:{pages} reason:x "
+        f"({reason})\n"
+    )
+    return f"{name:>16}".encode() + line.encode()
 
 
 @pytest.mark.parametrize(
     ("name", "flushed"),
     [("tasks-6", 0), ("tasks-7", 2949), ("tasks-8", 2967), ("tasks-12", 2956), ("builds", 473)],
 )
-def test_the_real_policy_is_within_a_tenth_of_what_was_counted(name: str, flushed: int) -> None:
+def test_what_was_counted_is_within_the_real_policy_s_limits(name: str, flushed: int) -> None:
     text = unpack(name)
     assert text.count(b"pages:-1 reason:flush on task switch") == flushed
     answer = predict_flushes(name, read(text), [], [])
     assert answer.check is not None
     assert answer.check.counted == flushed
     simulated = answer.check.simulated
-    assert simulated.least <= 1.1 * flushed
-    assert simulated.flushes >= 0.9 * flushed
-    assert answer.check.off is None or abs(answer.check.off) < 0.1
+    assert simulated.least <= flushed <= simulated.flushes
     # And it is no accident of wide limits: six ids on one CPU are all that is not known.
     assert simulated.flushes - simulated.least <= 6
     assert answer.unread == 0
@@ -119,6 +136,104 @@ def test_a_program_that_starts_after_a_kernel_thread_has_a_new_address_space() -
     assert spaces.mm.tolist() == [0, 1, 2]
     # The kernel's thread flushes for the thread that comes: that is no new program.
     assert read(b"".join([*before, flush(5, 9, -1)])).mm.tolist() == [0, 0]
+
+
+def test_a_thread_is_of_its_process_from_the_first_switch_to_it() -> None:
+    # Threads 2 and 3 of process 2: only later lines show whose they are.
+    lines = [
+        switch(1, 1, 3), flush(2, 1, -1), switch(3, 3, 1, tgid=2), flush(4, 3, 0, tgid=2),
+        switch(5, 1, 2), flush(6, 1, 0), switch(7, 2, 1), flush(8, 2, 0),
+    ]  # fmt: skip
+    spaces = read(b"".join(lines))
+    first, other = spaces.mm.tolist()[:2]
+    assert spaces.mm.tolist() == [first, other, first, other]
+    without = read(b"".join(line for line in lines if b"sched_switch" in line))
+    assert len(set(without.mm.tolist())) == 2
+    # The process has a number already when the thread comes.
+    late = [switch(1, 1, 2), flush(2, 1, -1), switch(3, 2, 1), flush(4, 2, -1)]
+    late += [switch(5, 1, 3), flush(6, 1, 0), switch(7, 3, 1, tgid=2), flush(8, 3, 0, tgid=2)]
+    assert read(b"".join(late)).mm.tolist() == [0, 1, 0, 1]
+
+
+def test_a_thread_that_leaves_no_events_is_noticed_by_who_comes_next() -> None:
+    # The switch from 2 to 3 is lacking: 3 runs next.
+    known = [
+        switch(1, 1, 3), flush(2, 1, -1), switch(3, 3, 1), flush(4, 3, -1),
+        switch(5, 1, 2), flush(6, 1, -1),
+    ]  # fmt: skip
+    spaces = read(b"".join([*known, switch(7, 3, 1), flush(8, 3, 0)]))
+    assert spaces.mm.tolist() == [0, 1, 2, 0, 1]
+    assert spaces.seen.tolist() == [False, False, False, True, False]
+    # A change of what the CPU has shows it too; one of an unknown kind, or by the kernel, does not.
+    changed = read(b"".join([*known, flush(7, 3, 1, reason=3)]))
+    assert (changed.mm.tolist(), changed.seen.tolist()[3]) == ([0, 1, 2, 0, 0], True)
+    assert not read(b"".join([*known, flush(7, 3, 1, reason=4)])).seen.any()
+    by_kernel = read(b"".join([*known, flush(7, 9, 1, reason=3, name="kworker/0:1")]))
+    assert by_kernel.mm.tolist() == [0, 1, 2]
+
+
+def test_a_thread_of_the_kernel_that_leaves_is_not_taken_for_its_address_space() -> None:
+    # "loop0" is no name that is known for the kernel's; no event ever gave it an address space.
+    lines = [switch(1, 1, 2), flush(2, 1, -1), switch(3, 2, 9, "loop0"), switch(4, 9, 1)]
+    spaces = read(b"".join([*lines, flush(5, 9, -1)]))
+    assert len(set(spaces.mm.tolist())) == 2
+    assert not spaces.seen.any()
+
+
+@pytest.mark.parametrize("pages", [0, -1])
+def test_a_process_that_ends_goes_over_to_the_kernel_s_address_space(pages: int) -> None:
+    def end(at: int, pid: int) -> list[bytes]:
+        return [flush(at, pid, pages), switch(at + 1, pid, 1, state="Z"), flush(at + 2, pid, 0)]
+
+    lines = [switch(1, 1, 2), flush(2, 1, -1), *end(3, 2)]
+    lines += [switch(6, 1, 3), flush(7, 1, -1), *end(8, 3)]
+    mm = read(b"".join(lines)).mm.tolist()
+    kernel = mm[1]
+    assert mm[1::3] == [kernel, kernel]
+    assert mm[2] == mm[5]
+    assert len(set(mm)) == 4
+    assert not read(b"".join(lines)).seen.any()
+
+
+def test_a_thread_that_is_preempted_while_it_ends_has_no_address_space() -> None:
+    lines = [switch(1, 1, 2), flush(2, 1, -1), flush(3, 2, 0), switch(4, 2, 9, "kworker/0:1",
+             state="R+"), switch(5, 9, 2), switch(6, 2, 1, state="Z"), flush(7, 2, 0)]  # fmt: skip
+    spaces = read(b"".join(lines))
+    assert not spaces.seen.any()
+    assert len(set(spaces.mm.tolist())) == 3
+
+
+def test_a_process_whose_other_thread_ends_keeps_its_address_space() -> None:
+    lines = [
+        switch(1, 1, 3), flush(2, 1, -1), flush(3, 3, -1, tgid=2),
+        switch(4, 3, 1, tgid=2, state="X"), flush(5, 3, -1, tgid=2),
+        switch(6, 1, 2), flush(7, 1, 0),
+    ]  # fmt: skip
+    mm = read(b"".join(lines)).mm.tolist()
+    assert mm[0] == mm[3]
+    assert len(set(mm)) == 3
+
+
+def test_a_cpu_in_lazy_mode_that_is_interrupted_gets_the_kernel_s_address_space() -> None:
+    lines = [
+        switch(1, 1, 2), flush(2, 1, -1), switch(3, 2, 9, "kworker/0:1"),
+        flush(4, 9, -1, name="kworker/0:1"), switch(5, 9, 2), flush(6, 9, -1, name="kworker/0:1"),
+        switch(7, 2, 0, "swapper/0"), flush(8, 0, 0, name="<idle>"),
+        switch(9, 0, 2), flush(10, 0, 0, name="<idle>"),
+    ]  # fmt: skip
+    mm = read(b"".join(lines)).mm.tolist()
+    assert mm[0] == mm[2] == mm[4]
+    assert mm[1] == mm[3] != mm[0]
+
+
+def test_changes_while_a_cpu_is_in_lazy_mode_are_flushed_when_it_leaves_it() -> None:
+    both = [switch(1, 1, 2), flush(2, 1, -1), switch(3, 3, 2, cpu=1), flush(4, 3, -1, cpu=1)]
+    idle = [switch(5, 2, 0, "swapper/0"), flush(6, 2, 1, reason=4, cpu=1)]
+    back = [switch(7, 0, 2), flush(8, 0, -1, name="<idle>")]
+    answer = predict_flushes("t", read(b"".join([*both, *idle, *back])), [], [])
+    assert answer.check is not None
+    assert answer.check.counted == answer.check.simulated.flushes == 3
+    assert answer.check.simulated.outdated == 1
 
 
 @pytest.mark.parametrize(
