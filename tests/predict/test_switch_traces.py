@@ -178,6 +178,10 @@ def test_a_thread_of_the_kernel_that_leaves_is_not_taken_for_its_address_space()
     spaces = read(b"".join([*lines, flush(5, 9, -1)]))
     assert len(set(spaces.mm.tolist())) == 2
     assert not spaces.seen.any()
+    # A kworker used one for a while.
+    lines = [switch(1, 1, 9, "kworker/0:1"), flush(2, 1, -1), switch(3, 9, 2), flush(4, 9, -1)]
+    lines += [switch(5, 2, 9, "kworker/0:1"), switch(6, 9, 2).replace(b"=a ", b"=kworker/0:1 ")]
+    assert not read(b"".join(lines)).seen.any()
 
 
 @pytest.mark.parametrize("pages", [0, -1])
@@ -201,6 +205,9 @@ def test_a_thread_that_is_preempted_while_it_ends_has_no_address_space() -> None
     spaces = read(b"".join(lines))
     assert not spaces.seen.any()
     assert len(set(spaces.mm.tolist())) == 3
+    # A later process with that number has one.
+    later = [switch(8, 1, 2), flush(9, 1, -1), switch(10, 2, 1), flush(11, 2, 0)]
+    assert read(b"".join([*lines, *later, switch(12, 2, 1)])).seen.any()
 
 
 def test_a_process_whose_other_thread_ends_keeps_its_address_space() -> None:
@@ -224,6 +231,34 @@ def test_a_cpu_in_lazy_mode_that_is_interrupted_gets_the_kernel_s_address_space(
     mm = read(b"".join(lines)).mm.tolist()
     assert mm[0] == mm[2] == mm[4]
     assert mm[1] == mm[3] != mm[0]
+
+
+@pytest.mark.parametrize("by", ["program", "kernel"])
+def test_who_patches_the_kernel_goes_over_to_a_temporary_address_space_and_back(by: str) -> None:
+    name = "a" if by == "program" else "kworker/0:1"
+    patches = [flush(10 + at, 9, 0 if at % 2 else -1, name=name) for at in range(10)]
+    if by == "kernel":
+        # It has borrowed an address space, and gives it up first.
+        patches.insert(0, flush(9, 9, -1, name=name))
+    before = [switch(1, 1, 2), flush(2, 1, -1), switch(3, 2, 9, name), flush(4, 2, -1)]
+    after = [switch(30, 9, 2), flush(31, 9, 0)]
+    spaces = read(b"".join([*(before[: 4 if by == "program" else 3]), *patches, *after]))
+    switched = spaces.mm[~spaces.changed].tolist()
+    assert len(set(switched)) == 3
+    own, temporary = switched[1], switched[2]
+    assert switched[1:-1] == [own, *[temporary, own] * 5]
+    answer = predict_flushes("t", spaces, [], [])
+    assert answer.check is not None
+    # What was mapped there for a patch is taken away after it.
+    assert answer.check.counted == answer.check.simulated.flushes == 7
+    assert answer.check.simulated.outdated == 4
+
+
+def test_a_program_that_is_executed_after_a_switch_is_no_patch() -> None:
+    lines = [switch(1, 1, 2), flush(2, 1, -1), flush(3, 2, -1), switch(4, 2, 9, "kworker/0:1")]
+    lines += [switch(5, 9, 2), flush(6, 2, -1), flush(7, 2, 1, reason=3), flush(8, 2, 0)]
+    spaces = read(b"".join(lines))
+    assert spaces.mm[~spaces.changed].tolist() == [0, 1, 2, 3]
 
 
 def test_changes_while_a_cpu_is_in_lazy_mode_are_flushed_when_it_leaves_it() -> None:

@@ -4,9 +4,10 @@ On x86 tlb_flush follows each switch between address spaces, on its CPU: with no
 CPU's identifier for the address space is still valid, else with all of them. So it shows which
 switches of threads are switches of address spaces, also where a thread executes another program and
 gets a new one. A thread that ends goes over to the kernel's own address space (init_mm), and so
-does a CPU in lazy mode that is interrupted for a change. A kernel without that event (arm64) has
-only switches of threads: then each process is an address space, and the kernel's threads, which
-borrow the last, are known by their names.
+does a CPU in lazy mode that is interrupted for a change. A thread that patches the kernel's code
+goes over to a temporary one and back. A kernel without that event (arm64) has only switches of
+threads: then each process is an address space, and the kernel's threads, which borrow the last, are
+known by their names.
 
 Both events are read from the text of ftrace, trace-cmd or perf. With the option record-tgid threads
 of one process are known as such; else as processes of their own.
@@ -40,6 +41,8 @@ _ON_SWITCH = 0
 _UNMAPPED = (2, 3, 4)
 #: The address space that was changed is that of the CPU ("local MM shootdown").
 _OF_LOADED = 3
+#: The kernel's own address space, and that in which its code is patched.
+_KERNEL, _TEMPORARY = 0, 1
 #: States of a thread that has ended.
 _ENDED = (b"X", b"Z")
 _FLUSH = re.compile(rb"pages[:=](-?\d{1,20}) reason[:=].{0,40}?\(?(\d{1,2})\)?$")
@@ -108,7 +111,7 @@ class _Columns:
 
 
 class _Spaces:
-    """Numbers of address spaces: one for each process, and one for the kernel.
+    """Numbers of address spaces: one for each process, one for the kernel, and a temporary one.
 
     A thread whose process is not known yet has a number of its own, which becomes that of the
     process later.
@@ -119,8 +122,7 @@ class _Spaces:
         self._mm: dict[int, int] = {}
         self._same: dict[int, int] = {}
         self._known: set[int] = set()
-        self._kernel: int | None = None
-        self._count = 0
+        self._count = _TEMPORARY + 1
 
     def show_process(self, pid: int, tgid: int) -> None:
         """Learn the process of a thread: the number that the thread had is that of the process."""
@@ -160,23 +162,19 @@ class _Spaces:
         else:
             self._mm[process] = number
 
-    @property
-    def kernel(self) -> int:
-        """The number of the kernel's own address space."""
-        if self._kernel is None:
-            self._kernel = self._new()
-        return self._kernel
-
     def root(self, number: int) -> int:
         """Return the number that stands for the same address space by now."""
         return self._same.get(number, number)
 
     def resolve(self, mm: array[int]) -> NDArray[np.int64]:
-        """Return numbers, each of one address space."""
+        """Return a number for each address space, in the order in which they came."""
         table = np.arange(self._count, dtype=np.int64)
         for own, number in self._same.items():
             table[own] = number
-        return table[np.array(mm, np.int64)]
+        _, first, inverse = np.unique(
+            table[np.array(mm, np.int64)], return_index=True, return_inverse=True
+        )
+        return np.argsort(np.argsort(first))[inverse]
 
     def _new(self) -> int:
         self._count += 1
@@ -192,9 +190,9 @@ class _Follower:
         self._next: dict[int, int | None] = {}
         #: What each CPU has, as far as the trace shows it.
         self._loaded: dict[int, int] = {}
-        #: The last row of a CPU, if its thread may have executed another program or ended; which
-        #: thread, and the address space that its process had.
-        self._own: dict[int, tuple[int, int, int | None]] = {}
+        #: The last row of a CPU, if its thread may have executed another program, have ended or
+        #: patch the kernel; and the address space that its process had.
+        self._own: dict[int, tuple[int, int | None]] = {}
         #: Threads that gave their address space up.
         self._ended: set[int] = set()
         self.by_event, self.by_thread = _Columns(), _Columns()
@@ -237,6 +235,7 @@ class _Follower:
             self._end(at[0], prev_pid)
         elif not _is_kernel(prev_pid, prev_name) and prev_pid not in self._ended:
             self._see(at, self._spaces.shown(prev_pid))
+        self._own.pop(at[0], None)
         self._next[at[0]] = pid
         if not _is_kernel(pid, name):
             self.by_thread.add(at, self._spaces.of(pid))
@@ -256,26 +255,42 @@ class _Follower:
         self.seen_on_switch = True
         following = self._next.get(cpu)
         self._next[cpu] = None
-        self._own.pop(cpu, None)
         # A switch flushes in the thread that leaves. No thread came, or the one that came flushes
-        # itself, after a kernel thread that had borrowed its address space: it has a new one, whose
-        # id cannot be valid, or goes over to that of the kernel.
-        if following not in (None, pid):
+        # itself, after a kernel thread that had borrowed its address space: it changes its own.
+        if following in (None, pid):
+            mm = self._go_over(cpu, pid, pages, is_kernel=is_kernel)
+        else:
             self._ended.discard(following)
             mm = self._spaces.show(following)
-        elif is_kernel or not pages:
-            mm = self._spaces.kernel
-            if not is_kernel:
-                self._ended.add(pid)
-        else:
-            self._own[cpu] = pid, len(self.by_event.mm), self._spaces.shown(pid)
-            self._spaces.renew(pid)
-            mm = self._spaces.show(pid)
+        is_back = self._loaded.get(cpu) == _TEMPORARY
         self._loaded[cpu] = mm
         self.by_event.add(at, mm)
+        if is_back:
+            # The kernel takes what was mapped there away, which no event shows.
+            self.by_event.add(at, _TEMPORARY, changed=True)
         if pages:
             self.flushed += 1
             self.reasons[FLUSH_REASONS[reason]] += 1
+
+    def _go_over(self, cpu: int, pid: int, pages: int, *, is_kernel: bool) -> int:
+        """Return the address space to which a thread goes over without a switch of threads.
+
+        A program goes to a new one, whose id cannot be valid; to the kernel's when it ends; or to
+        the temporary one and back. A thread of the kernel goes to that from the kernel's alone.
+        """
+        own = self._own.pop(cpu, None)
+        if own is not None:
+            self._loaded[cpu] = self.by_event.mm[own[0]] = _TEMPORARY
+            self._spaces.restore(pid, own[1])
+            return self._spaces.show(pid)
+        if is_kernel:
+            return _TEMPORARY if self._loaded.get(cpu) == _KERNEL else _KERNEL
+        if not pages:
+            self._ended.add(pid)
+            return _KERNEL
+        self._own[cpu] = len(self.by_event.mm), self._spaces.shown(pid)
+        self._spaces.renew(pid)
+        return self._spaces.show(pid)
 
     def _change(self, at: tuple[int, int], pid: int, *, is_loaded: bool) -> None:
         """Add a change by a thread; is_loaded: of what its CPU has."""
@@ -294,11 +309,10 @@ class _Follower:
 
     def _end(self, cpu: int, pid: int) -> None:
         """End a thread: what it flushed last was for the kernel's address space, no program."""
-        self._ended.discard(pid)
         own = self._own.pop(cpu, None)
-        if own is not None and own[0] == pid:
-            self._loaded[cpu] = self.by_event.mm[own[1]] = self._spaces.kernel
-            self._spaces.restore(pid, own[2])
+        if own is not None:
+            self._loaded[cpu] = self.by_event.mm[own[0]] = _KERNEL
+            self._spaces.restore(pid, own[1])
 
     def result(self) -> SpaceTrace:
         """Return what was followed; raises RecordingError where nothing was."""
