@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +99,7 @@ def test_flushes_at_switches_are_counted_and_reach_no_other_cpu(tmp_path: Path) 
 @X86
 def test_switches_are_traced_and_flushes_counted_by_reason(tmp_path: Path) -> None:
     document = measured(
-        tmp_path / "r", "switch", "--record", "--tasks", "2,7", "--rounds", "2", "--repetitions",
+        tmp_path / "r", "switch", "--record", "--tasks", "6,7", "--rounds", "2", "--repetitions",
         "1", "--block", "5ms",
     )  # fmt: skip
     ring = points(document)["7 tasks"]
@@ -104,10 +107,51 @@ def test_switches_are_traced_and_flushes_counted_by_reason(tmp_path: Path) -> No
     assert ring["flushes_remote_shootdown"] >= 0
     done = CliRunner().invoke(whylate, ["predict", "asid", str(tmp_path / "r"), "--json"])
     assert done.exit_code == 0, done.output
-    many = next(item for item in json.loads(done.stdout)["points"] if item["trace"] == "7 tasks")
-    assert many["turns"] == 2
-    assert many["unread"] == 0
-    assert many["switches"] > 100
-    check = many["check"]
-    # Beside other programs the flushes of this kernel are those of its policy.
-    assert check["counted"] == pytest.approx(check["simulated"]["flushes"], rel=0.1)
+    traced = {item["trace"]: item for item in json.loads(done.stdout)["points"]}
+    has_identifiers = "pcid" in Path("/proc/cpuinfo").read_text().split()
+    # With an id too few the ring of six would flush at each switch; with one more no ring would.
+    for name in ("6 tasks", "7 tasks") if has_identifiers else ("7 tasks",):
+        item = traced[name]
+        assert (item["turns"], item["unread"]) == (2, 0)
+        assert item["switches"] > 100
+        counted, simulated = item["check"]["counted"], item["check"]["simulated"]
+        # Whatever else runs here is in the trace too, and in the simulation.
+        off = max(simulated["least"] - counted, counted - simulated["flushes"], 0)
+        assert off <= 0.02 * item["switches"], item
+
+
+#: Changes translations every millisecond, and sleeps most of the time.
+UNMAPS = """
+import mmap, time
+while True:
+    memory = mmap.mmap(-1, 65536)
+    memory[0] = 1
+    memory.close()
+    time.sleep(0.001)
+"""
+
+
+@TWO
+@ROOT
+@X86
+def test_a_trace_has_changes_of_translations_by_all_cpus_and_switches_of_the_ring_s(
+    tmp_path: Path,
+) -> None:
+    ours, other = sorted(os.sched_getaffinity(0))[:2]
+    with subprocess.Popen(["taskset", "-c", str(other), "nice", "-n", "-20", sys.executable,
+                           "-c", UNMAPS]) as changer:  # fmt: skip
+        try:
+            measured(
+                tmp_path / "r", "switch", "--record", "--tasks", "2", "--cpus", str(ours),
+                "--rounds", "3", "--repetitions", "1", "--block", "20ms",
+            )  # fmt: skip
+        finally:
+            changer.kill()
+    lines = (tmp_path / "r" / "switches.txt").read_text().splitlines()
+    events = [
+        re.search(r"-(\d+) .*\[(\d+)\].* (sched_switch|tlb_flush): .*", line) for line in lines
+    ]
+    traced = {(int(event[1]), int(event[2]), event[3]) for event in events if event is not None}
+    assert {cpu for _, cpu, kind in traced if kind == "sched_switch"} == {ours}
+    assert (changer.pid, other, "tlb_flush") in traced
+    assert not any("flush on task switch" in line for line in lines if f"[{other:03}]" in line)

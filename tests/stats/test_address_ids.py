@@ -192,6 +192,48 @@ def test_what_another_cpu_changed_is_flushed_where_its_id_was_kept() -> None:
     assert of(changed, ids=1).flushes == 4
 
 
+def test_what_changed_while_a_cpu_was_in_lazy_mode_is_flushed_when_it_comes_back() -> None:
+    cpu, mm = np.array([0, 1, 1, 0]), np.array([1, 1, 1, 1])
+    by_other = Trace(np.arange(4), cpu, mm, changed=np.array([False, False, True, False]))
+    assert simulate_in_turn(by_other) == Flushes(2, 3, outdated=1, cold=2)
+    # By itself it flushes at once.
+    by_itself = Trace(np.arange(4), np.zeros(4, int), mm, changed=by_other.changed)
+    assert simulate_in_turn(by_itself) == Flushes(1, 1, cold=1)
+    assert simulate_generations(by_other) == Flushes(2, 0, 0)
+
+    def outdated(*rows: tuple[int, int, str]) -> int:
+        cpu, mm, kind = (np.array(column) for column in zip(*rows, strict=True))
+        made = Trace(np.arange(len(rows)), cpu, mm, changed=kind == "c", seen=kind == "s")
+        return simulate_in_turn(made).outdated
+
+    changed = [(0, 1, ""), (1, 1, ""), (1, 1, "c")]
+    assert outdated(*changed, (0, 1, ""), (0, 1, "")) == 1
+    # It was interrupted, and flushed at once: it had another address space since.
+    assert outdated(*changed, (0, 2, ""), (0, 1, ""), (0, 1, "")) == 0
+    assert outdated(*changed, (0, 1, "s")) == 0
+
+
+def test_an_address_space_that_is_seen_takes_an_id_and_is_no_switch() -> None:
+    mm = np.array([0, 1, 2, 3, 4, 5, 6, 0])
+    whole = trace(mm)
+    assert simulate_in_turn(whole) == Flushes(8, 8, cold=6)
+    # The switch to 6 is lacking; that it ran is known. It took the id of 0.
+    seen = Trace(whole.time_ns, whole.cpu, mm, seen=mm == 6)
+    for simulate in (simulate_in_turn, simulate_least_recent):
+        assert simulate(seen) == Flushes(7, 7, cold=6)
+    assert simulate_in_turn(trace(np.delete(mm, 6))) == Flushes(7, 6, cold=6)
+    # Generations have given its id too.
+    few = Trace(np.arange(4), np.zeros(4, int), np.arange(4), seen=np.arange(4) == 2)
+    assert simulate_generations(few, bits=2) == Flushes(3, 1, 1)
+    last = Trace(few.time_ns, few.cpu, few.mm, seen=np.arange(4) == 3)
+    assert simulate_generations(last, bits=2) == Flushes(3, 0, 1)
+    # What is seen again is nothing new.
+    again = Trace(np.arange(2), np.zeros(2, int), np.ones(2, int), seen=np.array([False, True]))
+    assert simulate_in_turn(again) == Flushes(1, 1, cold=1)
+
+
 def test_a_trace_has_a_change_for_each_row() -> None:
     with pytest.raises(ValueError, match="whether it is a change"):
         Trace(np.arange(2), np.zeros(2, int), np.zeros(2, int), changed=np.zeros(1, bool))
+    with pytest.raises(ValueError, match="whether it is no switch, but seen"):
+        Trace(np.arange(2), np.zeros(2, int), np.zeros(2, int), seen=np.zeros(1, bool))

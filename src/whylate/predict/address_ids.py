@@ -139,7 +139,7 @@ def predict_flushes(
     name: str, spaces: SpaceTrace, ids: Sequence[int], policies: Sequence[Policy]
 ) -> AddressIds:
     """Simulate policies with numbers of ids; name: of the trace."""
-    trace = Trace(spaces.time_ns, spaces.cpu, spaces.mm, spaces.changed)
+    trace = Trace(spaces.time_ns, spaces.cpu, spaces.mm, spaces.changed, spaces.seen)
     real = _simulated(trace, "in-turn", X86_IDS)
     made, refused = [], []
     for policy in policies:

@@ -7,14 +7,17 @@ borrows it) is none.
 Where the trace has them, changes of translations count too (an unmapping, a protection): CPUs that
 run the address space are interrupted and flush at once, which no policy changes; another CPU that
 has an id of its own for it (x86) flushes when it switches to it the next time, if it still has the
-id. Where changes are broadcast to all CPUs (arm64) they cost no flush at a switch.
+id. So does a CPU that runs a kernel thread, or nothing, and has borrowed the address space: it is
+not interrupted. Where changes are broadcast to all CPUs (arm64) they cost no flush at a switch.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Protocol
 
 import numpy as np
 
@@ -25,19 +28,34 @@ from whylate.stats.id_policies import MOST_IDS
 X86_IDS = 6
 
 
+class Step(IntEnum):
+    """What a row of a trace is.
+
+    SWITCH: to another address space. AGAIN: a switch to the one that the CPU has already. SEEN: the
+    CPU has another one, and the trace lacks the switch. CHANGE: of translations.
+    """
+
+    SWITCH = 0
+    AGAIN = 1
+    SEEN = 2
+    CHANGE = 3
+
+
 @dataclass(frozen=True)
 class Trace:
     """Switches between address spaces.
 
     time_ns, cpu, mm: int64, shape (n,), in any order; mm: a number for each address space, at
     least 0. changed: bool, of the same shape: the row is no switch, but a change of the address
-    space's translations by a thread on that CPU; None: all are switches.
+    space's translations by a thread on that CPU; None: none is. seen: bool, of the same shape: the
+    row is no switch, but shows that the CPU has the address space; None: none is.
     """
 
     time_ns: Int64s
     cpu: Int64s
     mm: Int64s
     changed: Bools | None = None
+    seen: Bools | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for columns that do not fit together."""
@@ -45,28 +63,33 @@ class Trace:
             raise ValueError("a trace needs a time, a CPU and an address space for each switch")
         if len(self.mm) and int(self.mm.min()) < 0:
             raise ValueError("an address space has a number of at least 0")
-        if self.changed is not None and len(self.changed) != len(self.mm):
-            raise ValueError("a trace needs for each row whether it is a change")
+        for column, what in ((self.changed, "a change"), (self.seen, "no switch, but seen")):
+            if column is not None and len(column) != len(self.mm):
+                raise ValueError(f"a trace needs for each row whether it is {what}")
 
-    def steps(self) -> Iterator[tuple[int, int, bool]]:
-        """Yield CPU, address space and whether it is a change, in order of time.
+    def steps(self) -> Iterator[tuple[int, int, Step]]:
+        """Yield CPU, address space and what the row is, in order of time.
 
-        A switch to the address space that the CPU has already is left out.
+        Where an address space is seen that the CPU is known to have, the row is left out.
         """
         current: dict[int, int] = {}
         order = np.argsort(self.time_ns, kind="stable")
-        changed = np.zeros(len(self.mm), bool) if self.changed is None else self.changed
-        rows = (column[order].tolist() for column in (self.cpu, self.mm, changed))
-        for cpu, mm, is_change in zip(*rows, strict=True):
+        none = np.zeros(len(self.mm), bool)
+        changed = none if self.changed is None else self.changed
+        seen = none if self.seen is None else self.seen
+        rows = (column[order].tolist() for column in (self.cpu, self.mm, changed, seen))
+        for cpu, mm, is_change, is_seen in zip(*rows, strict=True):
             if is_change:
-                yield cpu, mm, True
+                yield cpu, mm, Step.CHANGE
             elif current.get(cpu) != mm:
                 current[cpu] = mm
-                yield cpu, mm, False
+                yield cpu, mm, Step.SEEN if is_seen else Step.SWITCH
+            elif not is_seen:
+                yield cpu, mm, Step.AGAIN
 
     def switches(self) -> Iterator[tuple[int, int]]:
         """Yield the CPU and the address space of each real switch, in order of time."""
-        return ((cpu, mm) for cpu, mm, is_change in self.steps() if not is_change)
+        return ((cpu, mm) for cpu, mm, step in self.steps() if step is Step.SWITCH)
 
 
 @dataclass(frozen=True)
@@ -87,6 +110,13 @@ class Flushes:
     cold: int = 0
 
 
+class _Slots(Protocol):
+    """The ids of one CPU."""
+
+    def give(self, mm: int) -> bool | None:
+        """Give an address space an id: None if it has one, else whether nobody had it before."""
+
+
 def simulate_in_turn(trace: Trace, ids: int = X86_IDS) -> Flushes:
     """Simulate Linux on x86: each CPU has a few ids of its own, which are given in turn.
 
@@ -95,26 +125,7 @@ def simulate_in_turn(trace: Trace, ids: int = X86_IDS) -> Flushes:
     arch/x86/mm/tlb.c). Raises ValueError without an id.
     """
     _check(ids)
-    owners: dict[int, list[int]] = {}
-    following: dict[int, int] = {}
-    versions = _Versions()
-    switches = flushes = outdated = cold = 0
-    for cpu, mm, is_change in trace.steps():
-        if is_change:
-            versions.change(mm)
-            continue
-        switches += 1
-        is_old = versions.load(cpu, mm)
-        owner = owners.setdefault(cpu, [-1] * ids)
-        if mm in owner:
-            outdated += is_old
-            continue
-        slot = following.get(cpu, 0)
-        cold += owner[slot] < 0
-        owner[slot] = mm
-        following[cpu] = (slot + 1) % ids
-        flushes += 1
-    return Flushes(switches, flushes + outdated, outdated=outdated, cold=cold)
+    return _simulate_own(trace, lambda: _InTurn([-1] * ids))
 
 
 def simulate_least_recent(trace: Trace, ids: int = X86_IDS) -> Flushes:
@@ -123,26 +134,59 @@ def simulate_least_recent(trace: Trace, ids: int = X86_IDS) -> Flushes:
     Raises ValueError without an id.
     """
     _check(ids)
-    owners: dict[int, OrderedDict[int, None]] = {}
+    return _simulate_own(trace, lambda: _LeastRecent(ids))
+
+
+@dataclass
+class _InTurn:
+    owner: list[int]
+    following: int = 0
+
+    def give(self, mm: int) -> bool | None:
+        if mm in self.owner:
+            return None
+        is_cold = self.owner[self.following] < 0
+        self.owner[self.following] = mm
+        self.following = (self.following + 1) % len(self.owner)
+        return is_cold
+
+
+@dataclass
+class _LeastRecent:
+    ids: int
+    owner: OrderedDict[int, None] = field(default_factory=OrderedDict)
+
+    def give(self, mm: int) -> bool | None:
+        if mm in self.owner:
+            self.owner.move_to_end(mm)
+            return None
+        is_cold = len(self.owner) < self.ids
+        if not is_cold:
+            self.owner.popitem(last=False)
+        self.owner[mm] = None
+        return is_cold
+
+
+def _simulate_own(trace: Trace, new_slots: Callable[[], _Slots]) -> Flushes:
+    """Simulate a policy by which each CPU has ids of its own."""
+    slots: dict[int, _Slots] = {}
     versions = _Versions()
     switches = flushes = outdated = cold = 0
-    for cpu, mm, is_change in trace.steps():
-        if is_change:
-            versions.change(mm)
-            continue
-        switches += 1
-        is_old = versions.load(cpu, mm)
-        owner = owners.setdefault(cpu, OrderedDict())
-        if mm in owner:
-            owner.move_to_end(mm)
-            outdated += is_old
-            continue
-        if len(owner) >= ids:
-            owner.popitem(last=False)
+    for cpu, mm, step in trace.steps():
+        if step is Step.CHANGE:
+            versions.change(cpu, mm)
+        elif step is Step.AGAIN:
+            outdated += versions.load_again(cpu, mm)
         else:
-            cold += 1
-        owner[mm] = None
-        flushes += 1
+            is_old = versions.load(cpu, mm)
+            if cpu not in slots:
+                slots[cpu] = new_slots()
+            is_cold = slots[cpu].give(mm)
+            if step is Step.SWITCH:
+                switches += 1
+                outdated += is_cold is None and is_old
+                flushes += is_cold is not None
+                cold += is_cold is True
     return Flushes(switches, flushes + outdated, outdated=outdated, cold=cold)
 
 
@@ -150,19 +194,26 @@ def simulate_least_recent(trace: Trace, ids: int = X86_IDS) -> Flushes:
 class _Versions:
     """Versions of translations: of each address space, and that which each CPU has of it.
 
-    So does x86: tlb_gen of an mm_context_t, and that of each id in cpu_tlbstate.
+    So does x86: tlb_gen of an mm_context_t, and that of each id in cpu_tlbstate. missed: CPUs that
+    had the address space while another changed it, and may have been in lazy mode.
     """
 
     latest: dict[int, int] = field(default_factory=dict)
     on_cpu: dict[tuple[int, int], int] = field(default_factory=dict)
     runs: dict[int, set[int]] = field(default_factory=dict)
     current: dict[int, int] = field(default_factory=dict)
+    missed: set[int] = field(default_factory=set)
 
-    def change(self, mm: int) -> None:
-        """Change the translations of an address space; who has it loaded flushes at once."""
+    def change(self, changer: int, mm: int) -> None:
+        """Change the translations of an address space; who has it loaded flushes at once.
+
+        changer: the CPU of the thread that does it.
+        """
         version = self.latest[mm] = self.latest.get(mm, 0) + 1
         for cpu in self.runs.get(mm, ()):
             self.on_cpu[cpu, mm] = version
+            if cpu != changer:
+                self.missed.add(cpu)
 
     def load(self, cpu: int, mm: int) -> bool:
         """Load an address space; return whether what the CPU had of it is outdated."""
@@ -171,10 +222,18 @@ class _Versions:
             self.runs[before].discard(cpu)
         self.current[cpu] = mm
         self.runs.setdefault(mm, set()).add(cpu)
+        self.missed.discard(cpu)
         version = self.latest.get(mm, 0)
         is_old = self.on_cpu.get((cpu, mm), version) != version
         self.on_cpu[cpu, mm] = version
         return is_old
+
+    def load_again(self, cpu: int, mm: int) -> bool:
+        """Leave lazy mode for the address space that the CPU had; return whether it is outdated."""
+        if cpu not in self.missed or self.current.get(cpu) != mm:
+            return False
+        self.missed.discard(cpu)
+        return True
 
 
 def simulate_generations(trace: Trace, bits: int = 16) -> Flushes:
@@ -192,11 +251,13 @@ def simulate_generations(trace: Trace, bits: int = 16) -> Flushes:
     if known.size >= (1 << bits) - 1:
         raise ValueError("more CPUs than ids: the kernel refuses that too")
     state = _Generations(1 << bits, known.tolist())
-    switches = 0
-    for cpu, mm in trace.switches():
-        switches += 1
-        state.switch(cpu, mm)
-    return Flushes(switches, state.flushes, state.generation - 1)
+    switches = flushes = 0
+    for cpu, mm, step in trace.steps():
+        if step in (Step.SWITCH, Step.SEEN):
+            is_flush = state.switch(cpu, mm)
+            switches += step is Step.SWITCH
+            flushes += is_flush and step is Step.SWITCH
+    return Flushes(switches, flushes, state.generation - 1)
 
 
 @dataclass
@@ -209,7 +270,6 @@ class _Generations:
     ids: int
     cpus: list[int]
     generation: int = 1
-    flushes: int = 0
     following: int = 1
     used: bytearray = field(default_factory=bytearray)
     context: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -220,16 +280,18 @@ class _Generations:
     def __post_init__(self) -> None:
         self.used = bytearray(self.ids)
 
-    def switch(self, cpu: int, mm: int) -> None:
-        """Switch a CPU to an address space."""
+    def switch(self, cpu: int, mm: int) -> bool:
+        """Switch a CPU to an address space; return whether it flushes."""
         context = self.context.get(mm)
+        is_flush = False
         if self.active.get(cpu) is None or context is None or context[0] != self.generation:
             if context is None or context[0] != self.generation:
                 context = self.context[mm] = self._new_context(context)
             if cpu in self.pending:
                 self.pending.remove(cpu)
-                self.flushes += 1
+                is_flush = True
         self.active[cpu] = context
+        return is_flush
 
     def _new_context(self, former: tuple[int, int] | None) -> tuple[int, int]:
         """Return an id of this generation: its former one if nobody has that, else a new one."""

@@ -15,30 +15,57 @@
 
 /* The kernel keeps an event in less than half of its text. */
 #define LEAST_KERNEL_KB 64u
-/* A mask is written in words of 32 bits, the highest first, with commas. */
-#define MASK_WORDS (WIRE_HIGHEST_CPU / 32 + 1)
-#define WORD_TEXT  9
+#define CPUS (WIRE_HIGHEST_CPU + 1)
+/* A filter of the kernel's is shorter than a page. */
+#define LONGEST_FILTER 4095
+/* Who changes translations, as enum tlb_flush_reason of linux/mm_types.h: the task itself. */
+#define CHANGES "(reason >= 2 && reason <= 4)"
 /* Lines are collected until a message is this full. */
 #define PIECE 3072u
 
-/* write_mask - let only these CPUs be traced; returns 0 or an errno */
-static int write_mask(int directory, struct wire_list cpus, size_t count)
+/* write_condition - write "on one of these CPUs" as an event's filter has it; returns 0, or E2BIG
+ * with a text that is cut off */
+static int write_condition(char *text, size_t room, struct wire_list cpus, size_t count)
 {
-	uint32_t words[MASK_WORDS] = {0};
-	char text[MASK_WORDS * WORD_TEXT + 1], *at = text;
-	size_t highest = 0;
+	bool chosen[CPUS + 1] = {false};
+	size_t length = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		uint16_t cpu = wire_list_u16(cpus, i);
-
-		if (cpu > WIRE_HIGHEST_CPU)
-			return EINVAL;
-		words[cpu / 32] |= UINT32_C(1) << cpu % 32;
-		highest = cpu / 32u > highest ? cpu / 32u : highest;
+	for (size_t i = 0; i < count; i++)
+		chosen[wire_list_u16(cpus, i)] = true;
+	for (size_t cpu = 0, first = 0; cpu < CPUS && length < room; cpu++) {
+		if (!chosen[cpu])
+			continue;
+		if (!cpu || !chosen[cpu - 1])
+			first = cpu;
+		if (!chosen[cpu + 1])
+			length += (size_t)snprintf(text + length, room - length,
+						   "%s(CPU >= %zu && CPU <= %zu)",
+						   length ? " || " : "", first, cpu);
 	}
-	for (size_t word = highest + 1; word-- > 0;)
-		at += snprintf(at, WORD_TEXT + 1, "%08" PRIx32 "%s", words[word], word ? "," : "");
-	return small_file_write(directory, "tracing_cpumask", text);
+	return length < room ? 0 : E2BIG;
+}
+
+/* set_filters - let only these CPUs' switches be traced; returns 0 or an errno. Where another CPU
+ * changes the translations of an address space, a CPU that kept them flushes: these changes are
+ * traced on all CPUs. */
+static int set_filters(int directory, struct wire_list cpus, size_t count)
+{
+	char on_cpus[LONGEST_FILTER - sizeof(CHANGES " || ") + 2];
+	char text[LONGEST_FILTER + 1];
+	int error;
+
+	for (size_t i = 0; i < count; i++)
+		if (wire_list_u16(cpus, i) > WIRE_HIGHEST_CPU)
+			return EINVAL;
+	error = write_condition(on_cpus, sizeof(on_cpus), cpus, count);
+	if (!error)
+		error = small_file_write(directory, "events/sched/sched_switch/filter", on_cpus);
+	if (error)
+		return error;
+	snprintf(text, sizeof(text), CHANGES " || %s", on_cpus);
+	error = small_file_write(directory, "events/tlb/tlb_flush/filter", text);
+	/* Only x86 has it. */
+	return error == ENOENT ? 0 : error;
 }
 
 static int set_up(int directory, struct wire_list cpus, size_t count, uint32_t bytes)
@@ -56,10 +83,9 @@ static int set_up(int directory, struct wire_list cpus, size_t count, uint32_t b
 	small_file_write(directory, "trace_clock", "mono");
 	error = small_file_write(directory, "buffer_size_kb", size);
 	if (!error && count)
-		error = write_mask(directory, cpus, count);
+		error = set_filters(directory, cpus, count);
 	if (!error)
 		error = small_file_write(directory, "events/sched/sched_switch/enable", "1");
-	/* Only x86 has it. */
 	small_file_write(directory, "events/tlb/tlb_flush/enable", "1");
 	return error ? error : small_file_write(directory, "tracing_on", "1");
 }

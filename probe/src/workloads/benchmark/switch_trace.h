@@ -17,7 +17,8 @@ struct switch_trace {
 };
 
 /* switch_trace_begin - trace the first `count` of these CPUs, all without any, with room for so
- * many bytes of text; returns 0 or an errno */
+ * many bytes of text; changes of translations are traced on all CPUs. Returns 0 or an errno: E2BIG
+ * where the CPUs are more ranges than a filter of the kernel's has room for. */
 int switch_trace_begin(struct switch_trace *trace, struct wire_list cpus, size_t count,
 		       uint32_t bytes);
 
