@@ -17,7 +17,8 @@ from pathlib import Path
 
 from many_studies import rate, verdicts
 from result_book import ResultBook, Row
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.recording.workloads.wakeup import Wakeup
 from whylate.study.model import LoadSet, Stop, StudyPlan, Variant
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from recorder_cost import loads_of
 from result_book import ResultBook, Row
 from whylate.boards.local import LocalBoard
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.causes.answer import explain_recording, unexplained_share
 from whylate.causes.window.piece import Cause
 from whylate.recording.plan import RunPlan

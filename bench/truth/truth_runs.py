@@ -17,7 +17,8 @@ import numpy as np
 from truth_case import Case, Rig, disguise_of, request_of
 
 from whylate import recording
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.lab.description import FILES, virtual_board
 from whylate.lab.faults.catalogue import REMEDIES, SHARED, fault
 from whylate.probe.binaries import probe_binary

@@ -13,7 +13,8 @@ from whylate.bisect.sets.model import MadeRun
 from whylate.bisect.settings.journal import read_bisection
 from whylate.boards.board import Board
 from whylate.boards.errors import BoardError
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.stats.search.model import Culprits
 from whylate.study.carry_out import ATTEMPTS
 

@@ -31,7 +31,8 @@ from whylate.boards.board import Board, Notify, StartedProbe
 from whylate.boards.boot import restart
 from whylate.boards.boot.extlinux_conf import default_entry
 from whylate.boards.local import LocalBoard
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.cli.bisect.commits import commits_plan
 from whylate.cli.bisect.ordered_view import OrderedView
 from whylate.recording.reader import open_recording

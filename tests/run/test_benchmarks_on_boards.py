@@ -13,7 +13,8 @@ from benchmark_plans import benchmark
 from own_boards import own_boards
 from study_watchers import StudyLog
 from whylate.boards.board import notify_nobody
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.boards.ready import ready
 from whylate.cli import whylate

@@ -13,7 +13,8 @@ from own_boards import own_boards
 from whylate.bisect.outcome import outcome_of
 from whylate.boards.errors import BoardError
 from whylate.boards.local import LocalBoard
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.recording.plan import RunPlan
 from whylate.recording.workloads.command import Command, CommandPoint
 from whylate.run.errors import RequestError

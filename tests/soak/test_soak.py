@@ -18,7 +18,8 @@ from own_boards import NEVER_UP, own_boards
 from soak_plans import wakeup_soak
 from whylate.boards.board import Notify, StartedProbe, notify_nobody
 from whylate.boards.errors import BoardBusyError, BoardError
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.lab.description import virtual_board
 from whylate.lab.image import ON_PORT

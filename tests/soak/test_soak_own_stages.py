@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from soak_plans import wakeup_soak
-from whylate.boards.open import BoardOptions, declared_options
+from whylate.boards.open import declared_options
+from whylate.boards.options import BoardOptions
 from whylate.recording.console.boot_stages import DEFAULTS, MOST_LINE, MOST_LINES, find_boot_stages
 from whylate.run.errors import RequestError
 from whylate.soak.journal import SoakJournal

@@ -18,7 +18,8 @@ import pytest
 from own_boards import own_boards
 from study_watchers import StudyLog
 from whylate.boards.board import notify_nobody
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.boards.qemu.board import QemuBoard
 from whylate.boards.ready import ready
 from whylate.lab.description import virtual_board

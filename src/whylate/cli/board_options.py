@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from whylate.boards.options import BoardOptions
 from whylate.boards.waiting import Waiting
 from whylate.cli.option_groups import Heading, option_under
 from whylate.cli.parameter_types import DURATION
@@ -60,7 +61,7 @@ def opener_of(
 
     Raises what open_board() raises for an unknown name: later a lost board is retried.
     """
-    from whylate.boards.open import BoardOptions, open_board
+    from whylate.boards.open import open_board
 
     def open_for(name: str, kernel_args: tuple[str, ...]) -> Board:
         options = BoardOptions(
@@ -95,8 +96,6 @@ def board_options(verb: Callable[..., None]) -> Callable[..., None]:
         wait_ns: int = 0,
         **own: Any,
     ) -> None:
-        from whylate.boards.open import BoardOptions
-
         if (ssh_port is None) != (ssh_key is None):
             raise click.UsageError("--ssh-port and --ssh-key go together")
         options = BoardOptions(

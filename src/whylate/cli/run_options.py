@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from whylate.boards.options import BoardOptions
 from whylate.boards.waiting import Waiting
 from whylate.cli.board_options import (
     environment_option,
@@ -27,7 +28,6 @@ from whylate.run.errors import RequestError
 from whylate.text import path_part
 
 if TYPE_CHECKING:
-    from whylate.boards.open import BoardOptions
     from whylate.recording.plan import LoadPlan, RunPlan, Setting
     from whylate.recording.workloads import Workload
     from whylate.run.several import Outcome
@@ -114,8 +114,6 @@ def run_options(verb: Callable[..., None]) -> Callable[..., None]:
         wait_ns: int,
         **given: Any,
     ) -> None:
-        from whylate.boards.open import BoardOptions
-
         waiting = Waiting(wait_ns / 1e9)
         board = BoardOptions(smp, kernel_args, environment, root=root, waiting=waiting)
         values = {name: given.pop(name) for name in passed & given.keys()}

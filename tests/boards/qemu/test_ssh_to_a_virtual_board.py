@@ -12,7 +12,8 @@ import pytest
 
 from whylate.boards.board import Board, notify_nobody
 from whylate.boards.errors import BoardError
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.boards.ready import ready
 from whylate.boards.ssh import SshBoard
 from whylate.recording.plan import RunPlan

@@ -26,7 +26,7 @@ from whylate.recording.errors import DiskError
 
 if TYPE_CHECKING:
     from whylate.boards.board import Board, Console
-    from whylate.boards.open import BoardOptions
+    from whylate.boards.options import BoardOptions
     from whylate.probe.client import Stream
 
 #: Ctrl-], as in telnet.

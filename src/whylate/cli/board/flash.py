@@ -11,7 +11,7 @@ from whylate.cli.board_options import board_options, wait_option
 from whylate.text import plain
 
 if TYPE_CHECKING:
-    from whylate.boards.open import BoardOptions
+    from whylate.boards.options import BoardOptions
 
 
 @click.command(name="flash")

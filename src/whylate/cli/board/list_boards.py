@@ -18,7 +18,7 @@ from whylate.text import plain
 
 if TYPE_CHECKING:
     from whylate.boards.labgrid.environment import Listed
-    from whylate.boards.open import BoardOptions
+    from whylate.boards.options import BoardOptions
 
 PowerState = Literal["on", "off", "unknown"]
 _STYLES: dict[PowerState, str] = {"on": "green", "off": "dim", "unknown": "dim"}

@@ -18,7 +18,7 @@ from whylate.text import plain
 
 if TYPE_CHECKING:
     from whylate.boards.board import Board, Notify, Power
-    from whylate.boards.open import BoardOptions
+    from whylate.boards.options import BoardOptions
 
 #: A supply must not lose the load of a whole bench at once.
 OFF_REST_S = 1.0

@@ -14,7 +14,7 @@ from whylate.text import plain_lines
 
 if TYPE_CHECKING:
     from whylate.boards.board import Finished
-    from whylate.boards.open import BoardOptions
+    from whylate.boards.options import BoardOptions
 
 #: The most that is sent to a command.
 MAX_INPUT = 64 << 20

@@ -12,7 +12,7 @@ from whylate.cli.print_json import json_option, print_json
 from whylate.text import plain
 
 if TYPE_CHECKING:
-    from whylate.boards.open import BoardOptions
+    from whylate.boards.options import BoardOptions
     from whylate.run.selftest import State, StepResult
 
 _STYLES: dict[State, str] = {

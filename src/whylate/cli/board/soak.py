@@ -21,7 +21,7 @@ from whylate.run.errors import RequestError
 from whylate.soak.failure_kinds import CRASHES, FAILURE_KINDS, FailureKind
 
 if TYPE_CHECKING:
-    from whylate.boards.open import BoardOptions
+    from whylate.boards.options import BoardOptions
     from whylate.recording.plan import LoadPlan, RunPlan
     from whylate.soak.model import Keep, SoakPlan
 

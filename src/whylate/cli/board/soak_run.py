@@ -12,7 +12,8 @@ from typing import NoReturn
 
 import click
 
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.cli.board.soak_card import card_text
 from whylate.cli.board.soak_table import duration, print_comparison, print_table
 from whylate.cli.live import LiveView

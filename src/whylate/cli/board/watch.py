@@ -83,7 +83,8 @@ def _chosen(boards: Sequence[str], environment: Path | None) -> Callable[[], Seq
 def _place(name: str, environment: Path | None) -> Place:
     """Return a board that was used here, or that can be opened; nothing is opened."""
     from whylate.boards.notes import state_of
-    from whylate.boards.open import BoardOptions, open_board
+    from whylate.boards.open import open_board
+    from whylate.boards.options import BoardOptions
     from whylate.watch.boards import Place, used_places
 
     used = [place for place in used_places() if place.name == name]

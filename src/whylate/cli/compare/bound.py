@@ -58,13 +58,6 @@ def command(
     Exit status: 0 done, 1 the claim fails, 3 the runs do not decide the claim, or do not allow the
     extrapolation that alone was asked for.
     """
-    import msgspec
-
-    from whylate.cli.report.outcomes import STATUS
-    from whylate.compare.bound import bound
-    from whylate.compare.sources import recordings_in
-    from whylate.report.plain_console import plain_console
-
     if not recordings:
         if once_in_ns is not None:
             raise click.UsageError("--once-in extrapolates from recordings: name them")
@@ -74,6 +67,13 @@ def command(
         return
     if above_ns is not None and claim is not None:
         raise click.UsageError("--claim has a latency of its own: not with --above")
+    import msgspec
+
+    from whylate.cli.report.outcomes import STATUS
+    from whylate.compare.bound import bound
+    from whylate.compare.sources import recordings_in
+    from whylate.report.plain_console import plain_console
+
     paths = [recording for path in recordings for recording in recordings_in(path)]
     refuse_imported(paths, "when its activations came, so that nothing says how rare a late one "
                     "is: no verdict; whylate measure records it")  # fmt: skip
@@ -101,10 +101,10 @@ def command(
 
 def _print_needed_time(claim: RateLimit | None, *, as_json: bool) -> None:
     """Print how long runs must be to support a claim."""
-    from whylate.compare.bound import planned_seconds
-
     if claim is None:
         raise click.UsageError("name recordings, or a claim to plan runs for (--claim)")
+    from whylate.compare.bound import planned_seconds
+
     seconds = planned_seconds(claim)
     if as_json:
         print_json({"claim": claim.text, "seconds": seconds})

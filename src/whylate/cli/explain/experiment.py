@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whylate.boards.board import Board
-from whylate.boards.open import BoardOptions, open_board
+from whylate.boards.open import open_board
+from whylate.boards.options import BoardOptions
 from whylate.boards.waiting import Waiting
 from whylate.cli.interrupt import Interrupt
 from whylate.cli.messages import print_message, refuse_imported

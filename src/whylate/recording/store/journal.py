@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,7 +26,9 @@ from whylate.recording.errors import DiskError, RecordingError
 from whylate.recording.manifest import Change, Fact, Problem, State
 from whylate.recording.plan import RunPlan
 from whylate.wire.frame import Frame, FrameCounts, encode_frame
-from whylate.wire.frame_batches import FrameBatch, FrameBatchDecoder
+
+if TYPE_CHECKING:
+    from whylate.wire.frame_batches import FrameBatch
 
 NAME = "journal"
 SYNC_S = 1.0
@@ -167,6 +170,8 @@ def read_batches(
     path: Path, only: frozenset[int] | None = None
 ) -> tuple[Iterator[FrameBatch], FrameCounts]:
     """Return the same, many frames at a time."""
+    from whylate.wire.frame_batches import FrameBatchDecoder
+
     decoder = FrameBatchDecoder(MAX_RECORD, only)
 
     def batches() -> Iterator[FrameBatch]:
