@@ -16,6 +16,7 @@ from whylate.boards.facts.snapshot import FileContent, FileRequest, ProbeFacts, 
 from whylate.cli.board import doctor as doctor_verb
 from whylate.cli.board import facts as facts_verb
 from whylate.recording.manifest import RecorderReport, SourceReport, SymbolsReport
+from whylate.run import read
 
 pytestmark = pytest.mark.machine
 
@@ -238,9 +239,8 @@ def captured_board(monkeypatch: pytest.MonkeyPatch) -> None:
         report = RecorderReport(None, "bpf: [red]\x1b[2Jevil[/red]", 0, [], 0, 0, 0, 0, None, None)
         return (*read_board(board, requests, notify), report)
 
-    for verb in (doctor_verb, facts_verb):
-        monkeypatch.setattr(verb, "read_board", read_board)
-    monkeypatch.setattr(doctor_verb, "read_board_and_recorder", read_board_and_recorder)
+    monkeypatch.setattr(read, "read_board", read_board)
+    monkeypatch.setattr(read, "read_board_and_recorder", read_board_and_recorder)
 
 
 @pytest.mark.usefixtures("captured_board")
