@@ -90,6 +90,8 @@ look_for_packages() {
 	need qemu-system-misc have qemu-system-riscv64
 	need opensbi have_file /usr/share/qemu/opensbi-riscv64-generic-fw_dynamic.bin
 	need dpkg have dpkg-deb
+	# A boot loader, for whole boards on the simulated bench.
+	need u-boot-qemu have_file /usr/lib/u-boot/qemu_arm64/u-boot.bin
 	# Debian's kernels are built with it, and so are the modules of injected faults.
 	[ "$(uname -m)" != x86_64 ] || {
 		need gcc-12 have gcc-12

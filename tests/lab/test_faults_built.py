@@ -176,7 +176,7 @@ def test_a_beginning_that_the_kernel_had_no_room_for_is_not_an_earlier_one(
     log = tmp_path / "log"
     cpu = min(os.sched_getaffinity(0))
     words = ["period_us=1000000", "size_us=200", "jitter_us=0", "seconds=4", "priority=1"]
-    command = [program, f"log={log}", f"cpu={cpu}", *words]
+    command = [str(program), f"log={log}", f"cpu={cpu}", *words]
     # Benchmarks of this machine fill the ring as well.
     with this_machine(), subprocess.Popen(command) as process:
         # It acts once before the switches fill its ring.

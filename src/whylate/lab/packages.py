@@ -1,7 +1,8 @@
 """Debian packages of any architecture, fetched with apt and never installed.
 
 apt uses private lists and a private cache: the architecture is not added to the user's system.
-Fetched packages are reused until an update is requested.
+Fetched packages are reused until an update is requested. One process at a time fetches into a
+directory: another waits, and finds what was fetched meanwhile.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whylate.files import sha256_of, write_whole
+from whylate.lab.cache import building
 from whylate.lab.description import VirtualBoard
 from whylate.lab.errors import LabError
 from whylate.lab.sums import cached_sha256
@@ -58,8 +60,19 @@ class Packages:
         self, names: Sequence[str], notify: Callable[[str], None], *, update: bool = False
     ) -> list[Path]:
         """Return the package files, as fetch() does; missing ones are fetched together."""
+        if not update:
+            files = self._kept_files(names)
+            if None not in files.values():
+                return [file for file in files.values() if file is not None]
+        with building(self._directory, notify):
+            return self._fetch_missing(names, notify, update=update)
+
+    def _fetch_missing(
+        self, names: Sequence[str], notify: Callable[[str], None], *, update: bool
+    ) -> list[Path]:
         debs = self._directory / "debs"
-        files = {name: None if update else _kept(debs / name) for name in names}
+        # Another process may have fetched them while this one waited.
+        files = dict.fromkeys(names) if update else self._kept_files(names)
         missing = [name for name, file in files.items() if file is None]
         if missing:
             self._update(notify)
@@ -74,6 +87,10 @@ class Packages:
             shutil.rmtree(fresh, ignore_errors=True)
         return [file for file in files.values() if file is not None]
 
+    def _kept_files(self, names: Sequence[str]) -> dict[str, Path | None]:
+        debs = self._directory / "debs"
+        return {name: _kept(debs / name) for name in names}
+
     def dependency(
         self, name: str, prefix: str, notify: Callable[[str], None], *, update: bool = False
     ) -> str:
@@ -81,16 +98,19 @@ class Packages:
         note = self._directory / "debs" / f"{name}.is"
         if note.exists() and not update:
             return note.read_text()
-        self._update(notify)
-        text = self._run("apt-cache", "show", "--no-all-versions", name)
-        depends = [line for line in text.splitlines() if line.startswith("Depends:")]
-        words = depends[0].replace(",", " ").split() if depends else []
-        kernels = [word for word in words if word.startswith(prefix)]
-        if not kernels:
-            raise LabError(f"Debian's {name} for {self._arch} does not name a kernel")
-        note.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(note, kernels[0].encode())
-        return kernels[0]
+        with building(self._directory, notify):
+            if note.exists() and not update:
+                return note.read_text()
+            self._update(notify)
+            text = self._run("apt-cache", "show", "--no-all-versions", name)
+            depends = [line for line in text.splitlines() if line.startswith("Depends:")]
+            words = depends[0].replace(",", " ").split() if depends else []
+            kernels = [word for word in words if word.startswith(prefix)]
+            if not kernels:
+                raise LabError(f"Debian's {name} for {self._arch} does not name a kernel")
+            note.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(note, kernels[0].encode())
+            return kernels[0]
 
     def _update(self, notify: Callable[[str], None]) -> None:
         if self._updated:
