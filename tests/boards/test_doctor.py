@@ -236,9 +236,8 @@ def captured_board(monkeypatch: pytest.MonkeyPatch) -> None:
         report = RecorderReport(None, "bpf: [red]\x1b[2Jevil[/red]", 0, [], 0, 0, 0, 0, None, None)
         return (*read_board(board, requests, notify), report)
 
-    for verb in (doctor_verb, facts_verb):
-        monkeypatch.setattr(verb, "read_board", read_board)
-    monkeypatch.setattr(doctor_verb, "read_board_and_recorder", read_board_and_recorder)
+    monkeypatch.setattr("whylate.run.read.read_board", read_board)
+    monkeypatch.setattr("whylate.run.read.read_board_and_recorder", read_board_and_recorder)
 
 
 @pytest.mark.usefixtures("captured_board")

@@ -350,7 +350,7 @@ def test_variants_of_a_virtual_board_are_sides(monkeypatch: pytest.MonkeyPatch) 
         seen.extend(sides)
         raise SystemExit(0)
 
-    monkeypatch.setattr("whylate.cli.board.soak.compare", compare)
+    monkeypatch.setattr("whylate.cli.board.soak_run.compare", compare)
     knobs = "b:kernel=rt,cmdline:threadirqs=yes,thp=never,env:A=1"
     words = ["soak", "pc", "--cycles", "1", "--compare", "a", knobs, "cmd", "--", "make"]
     with pytest.raises(SystemExit):
