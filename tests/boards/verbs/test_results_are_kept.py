@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from whylate.boards.board import Finished
 from whylate.boards.errors import BoardError
 from whylate.cli.board import facts as facts_verb
-from whylate.cli.board import run as run_verb
 from whylate.cli.board.run import run
 from whylate.recording.manifest import Fact
 
@@ -36,8 +35,7 @@ class Sticking:
 
 @pytest.fixture(autouse=True)
 def _board(monkeypatch: pytest.MonkeyPatch) -> None:
-    for verb in (run_verb, facts_verb):
-        monkeypatch.setattr(verb, "open_board", lambda *_: Sticking())
+    monkeypatch.setattr("whylate.boards.open.open_board", lambda *_: Sticking())
 
 
 def test_a_commands_output_is_passed_on() -> None:
@@ -49,9 +47,9 @@ def test_a_commands_output_is_passed_on() -> None:
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_facts_are_printed(monkeypatch: pytest.MonkeyPatch, form: list[str]) -> None:
-    monkeypatch.setattr(facts_verb, "read_board", lambda *_: ())
+    monkeypatch.setattr("whylate.run.read.read_board", lambda *_: ())
     facts = [Fact("kernel", "6.1.0", "/proc/version")]
-    monkeypatch.setattr(facts_verb, "facts", lambda *_: facts)
+    monkeypatch.setattr("whylate.boards.facts.facts", lambda *_: facts)
     done = CliRunner().invoke(facts_verb.command, ["board7", *form])
     assert isinstance(done.exception, BoardError)
     if form:
