@@ -55,11 +55,14 @@ def runs_on(board: str) -> list[tuple[Timed, Known]]:
     return time_sections(board, sections if board == COUNTS else sections[:2])
 
 
-def waits_on(board: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return rows of kind waits: what was logged of each, what was seen, whether it was within.
+def waits_on(
+    board: str,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return rows of kind waits: what was logged, what was seen, interrupts, whether it was within.
 
-    Both ns, shape (n,). In an execution that waits nothing else is long. What was seen is with the
-    interrupts, which are no part of a wait.
+    Each in ns but the last, shape (n,). In an execution that waits nothing else is long. Interrupts
+    of the execution are no part of the wait that was seen, but of the one that was logged, unless
+    they came before it or after it.
     """
     timed, known = runs_on(board)[0]
     assert timed.closes
@@ -71,25 +74,29 @@ def waits_on(board: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
     )
     is_within = known.wait_begin_ns[at] >= known.begin_ns[at]
     assert (lock_ns[is_within] > 0).all()
-    seen_ns = np.where(is_within, lock_ns + interrupted_ns, lock_ns)
-    return known.wait_end_ns[at] - known.wait_begin_ns[at], seen_ns, is_within
+    logged_ns = known.wait_end_ns[at] - known.wait_begin_ns[at]
+    return logged_ns, lock_ns, interrupted_ns, is_within
 
 
 @pytest.mark.parametrize("board", BOARDS)
 def test_a_wait_for_a_lock_is_as_long_as_its_own_log(board: str) -> None:
-    logged_ns, seen_ns, is_within = waits_on(board)
+    logged_ns, seen_ns, interrupted_ns, is_within = waits_on(board)
     logged_ns, seen_ns = logged_ns[is_within], seen_ns[is_within]
+    interrupted_ns = interrupted_ns[is_within]
     assert logged_ns.size >= 40
-    apart = np.abs(seen_ns / logged_ns - 1)
+    # Of these the wait is what was seen, and nothing else.
+    assert (interrupted_ns == 0).sum() >= 10
+    apart = np.abs(np.clip(logged_ns, seen_ns, seen_ns + interrupted_ns) / logged_ns - 1)
     sys.stdout.write(
         f"{board}: {logged_ns.size} waits of {logged_ns.min():,} to {logged_ns.max():,} ns, apart: "
         f"median {np.median(apart):.2%}, most {apart.max():.2%}; their sums: "
-        f"{abs(1 - seen_ns.sum() / logged_ns.sum()):.2%}\n"
+        f"{abs(1 - (seen_ns + interrupted_ns).sum() / logged_ns.sum()):.2%}; "
+        f"{(interrupted_ns > 0).sum()} interrupted\n"
     )
     # By the length that the holder was told: a quarter of the longest, to all of it.
     assert logged_ns.max() > 3 * logged_ns.min()
     assert (apart <= 0.05).mean() >= 0.95
-    assert seen_ns.sum() == pytest.approx(logged_ns.sum(), rel=0.05)
+    assert (seen_ns + interrupted_ns).sum() == pytest.approx(logged_ns.sum(), rel=0.05)
 
 
 @pytest.mark.parametrize("board", BOARDS)
@@ -101,7 +108,7 @@ def test_a_lock_has_its_own_name_or_none(board: str) -> None:
 
 @pytest.mark.parametrize("board", BOARDS)
 def test_waits_of_the_same_thread_for_the_same_lock_outside_are_not_counted(board: str) -> None:
-    logged_ns, seen_ns, is_within = waits_on(board)
+    logged_ns, seen_ns, _, is_within = waits_on(board)
     assert (~is_within).sum() >= 40
     # They are as long as the others, but for what hooks take.
     assert np.median(logged_ns[~is_within]) > 0.7 * np.median(logged_ns[is_within])
