@@ -42,7 +42,7 @@ COMMANDS = (
     "compare A : A",
     "import A.txt -o OUT",
 )
-#: What completing `whylate ` asks for.
+#: The environment in which the shell asks for completions of `whylate `.
 COMPLETION = {"_WHYLATE_COMPLETE": "bash_complete", "COMP_WORDS": "whylate ", "COMP_CWORD": "1"}
 #: Reports the CPU time of the process itself: a board's emulator is none of it.
 PROGRAM = """

@@ -21,7 +21,7 @@ SLOW = (
     "whylate.study", "whylate.boards", "whylate.compare.overlay", "whylate.recording.decoder",
 )  # fmt: skip
 ARRAYS = {"numpy", "pyarrow", "scipy"}
-#: What no verb needs before it works.
+#: Modules that no verb needs before it works.
 HEAVY = ARRAYS | {"msgspec", "rich", "jinja2", "labgrid", "whylate.wire.messages"}
 #: Modules of whylate: with --help 4 at present, with that of a verb at most 26.
 MOST_AT_START, MOST_OF_A_VERB = 6, 32

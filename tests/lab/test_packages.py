@@ -28,7 +28,7 @@ case "$*" in
 *show*) echo "Depends: linux-image-6.1.0-1-arm64, other" ;;
 esac
 """
-#: What each does; its arguments: the directory, and the file that shows that it has begun.
+#: The program of each process; arguments: the directory, and a file that shows that it began.
 FETCH = """
 import pathlib, sys
 from whylate.lab.packages import Packages

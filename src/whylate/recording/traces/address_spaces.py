@@ -188,7 +188,7 @@ class _Follower:
         self._layout = layout
         self._spaces = _Spaces()
         self._next: dict[int, int | None] = {}
-        #: What each CPU has, as far as the trace shows it.
+        #: The address space that each CPU has, as far as the trace shows it.
         self._loaded: dict[int, int] = {}
         #: The last row of a CPU, if its thread may have executed another program, have ended or
         #: patch the kernel; and the address space that its process had.
