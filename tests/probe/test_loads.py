@@ -175,17 +175,14 @@ def processes_named(mark: str) -> list[str]:
     return processes
 
 
-#: What tests beside this one make meanwhile: a browser, and builds.
-OF_OTHER_TESTS = (".org.chromium.", "whylate-faults-", "whylate-module-")
-
-
 def left_behind() -> set[str]:
-    """Whatever a load could leave: files, shared memory, System V IPC."""
+    """Whatever a load could leave: files by the name that loads give them, and System V IPC.
+
+    Tests beside this one make files of other names.
+    """
     folders = [Path(name) for name in ("/dev/shm", "/tmp", "/var/tmp")]  # noqa: S108
     folders.append(Path.cwd())
-    files = {str(path) for folder in folders for path in folder.glob("*whylate*")}
-    files |= {str(path) for path in Path("/dev/shm").glob("*")}  # noqa: S108
-    files = {file for file in files if not Path(file).name.startswith(OF_OTHER_TESTS)}
+    files = {str(path) for folder in folders for path in folder.glob("*whylate-disk-*")}
     for table in Path("/proc/sysvipc").glob("*"):
         files |= set(table.read_text().splitlines()[1:])
     return files
