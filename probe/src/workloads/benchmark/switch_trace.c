@@ -15,7 +15,7 @@
 
 /* The kernel keeps an event in less than half of its text. */
 #define LEAST_KERNEL_KB 64u
-#define CPUS (WIRE_HIGHEST_CPU + 1)
+#define CPUS		(WIRE_HIGHEST_CPU + 1)
 /* A filter of the kernel's is shorter than a page. */
 #define LONGEST_FILTER 4095
 /* Who changes translations, as enum tlb_flush_reason of linux/mm_types.h: the task itself. */
