@@ -55,7 +55,8 @@ PYTEST := $(PYTHON_IN_VENV) -m pytest -n 4 --dist loadgroup --no-loadscope-reord
 test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
 	@# Also where PYTHONDONTWRITEBYTECODE is set: tests start whylate a thousand times.
 	@$(PYTHON_IN_VENV) -m compileall -q src
-	@$(PYTEST) $(ARGS)
+	@# What failed at first is shown with its failure, and looked into.
+	@$(PYTEST) --reruns 1 $(ARGS)
 
 # What computes, what agrees between files, and one measurement of this machine.
 QUICK := $(addprefix tests/,causes compare house predict recording report stats summary wire \
