@@ -349,7 +349,7 @@ def test_a_load_that_does_nothing_gives_no_verdict(tmp_path: Path) -> None:
     result = json.loads(done.stdout)
     assert done.returncode == 3
     assert result["trust"] == "no verdict"
-    assert "did no work" in result["trust_reasons"][0]
+    assert any("did no work" in reason for reason in result["trust_reasons"])
     assert result["requirements"][0]["verdict"] == "no verdict"
 
 
