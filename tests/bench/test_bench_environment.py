@@ -47,7 +47,7 @@ def test_targets_are_listed_with_their_parts_and_whoever_has_them(tmp_path: Path
 ACQUIRING = """
 import sys, time
 from pathlib import Path
-from whylate.boards.board import BoardBusyError
+from whylate.boards.errors import BoardBusyError
 from whylate.boards.state import BoardLock
 [directory] = Path(sys.argv[1]).iterdir()
 lock = BoardLock(directory, "board7")

@@ -133,7 +133,7 @@ class _Spaces:
             if pid in self._known:
                 self._known.add(tgid)
 
-    def of(self, pid: int) -> int:
+    def number(self, pid: int) -> int:
         """Return the number of the address space of a thread."""
         process = self._tgid.get(pid, pid)
         if process not in self._mm:
@@ -143,7 +143,7 @@ class _Spaces:
     def show(self, pid: int) -> int:
         """Return the number of a thread that has an address space, as an event has shown."""
         self._known.add(self._tgid.get(pid, pid))
-        return self.of(pid)
+        return self.number(pid)
 
     def shown(self, pid: int) -> int | None:
         """Return the number of a thread; None where no event has shown that it has one."""
@@ -238,7 +238,7 @@ class _Follower:
         self._own.pop(at[0], None)
         self._next[at[0]] = pid
         if not _is_kernel(pid, name):
-            self.by_thread.add(at, self._spaces.of(pid))
+            self.by_thread.add(at, self._spaces.number(pid))
 
     def _flush(self, at: tuple[int, int], pid: int, text: bytes, *, is_kernel: bool) -> None:
         flush = _FLUSH.search(text)
@@ -294,7 +294,7 @@ class _Follower:
 
     def _change(self, at: tuple[int, int], pid: int, *, is_loaded: bool) -> None:
         """Add a change by a thread; is_loaded: of what its CPU has."""
-        mm = self._spaces.of(pid)
+        mm = self._spaces.number(pid)
         if is_loaded and pid not in self._ended:
             self._own.pop(at[0], None)
             self._see(at, self._spaces.show(pid))
