@@ -41,7 +41,7 @@ def test_a_board_is_booted_measured_and_lost(
     files = [(SERVICES, put_probe(BOARD).encode(), 0o644)]
     with simulated_bench(tmp_path, BOARD.name, ["board7"], ssh=False, files=files) as bench:
         (plug,) = bench.plugs
-        options = BenchOptions(boot_s=90.0, silence_s=8.0)
+        options = BenchOptions(boot_s=90.0, silence_s=20.0)
         with ready(
             labgrid_board("board7", bench.environment, options=options), shown.append
         ) as board:
