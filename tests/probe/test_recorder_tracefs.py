@@ -270,8 +270,9 @@ def test_the_sums_and_the_measured_thread_fill_the_wall_time(recorded: Recorded)
         sums = [b - a for a, b in zip(first.sums, last.sums, strict=True)][:SUMS_OF_WALL_TIME]
         assert all(value >= 0 for value in sums)
         wall_ns = last.switched_ns - first.switched_ns
-        # The interrupts that fall on the measured thread are in both.
-        assert sum(sums) + on_ns == pytest.approx(wall_ns, rel=0.03)
+        # The interrupts and softirqs that fall on the measured thread are in both.
+        over_ns = sum(sums) + on_ns - wall_ns
+        assert -0.03 * wall_ns <= over_ns <= sum(sums[:2]) + 0.03 * wall_ns
 
 
 def test_stopping_restores_all_settings_of_tracing(driver: Path, tracefs: Path) -> None:
