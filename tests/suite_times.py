@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from suite_groups import DURATIONS, SHORT_S, TESTS
+from suite_groups import DURATIONS, MACHINE, SHORT_S, TESTS
 
 SLOWEST = 10
 #: Characters of the failure that are shown of a test that ran again.
@@ -31,6 +31,14 @@ def cpu_seconds() -> tuple[float, float]:
     return (fields[3] + fields[4]) / hertz, sum(fields) / hertz
 
 
+def _name_and_group(nodeid: str) -> tuple[str, str]:
+    """Return a test's name and its group, which pytest-xdist appends; a parameter may have an @."""
+    name, _, group = nodeid.rpartition("@")
+    if name and (group == MACHINE or group.endswith(".py")):
+        return name, group
+    return nodeid, nodeid.partition("::")[0]
+
+
 class SuiteTimes:
     """Collects in the process that prints the summary; workers tell it their flaky tests."""
 
@@ -41,16 +49,15 @@ class SuiteTimes:
         self._flaky: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # pytest-xdist appends the group.
-        name, _, group = report.nodeid.partition("@")
+        name, group = _name_and_group(report.nodeid)
         self._tests[name] += report.duration
-        self._groups[group or name.partition("::")[0]] += report.duration
+        self._groups[group] += report.duration
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
             marker = item.get_closest_marker("flaky")
             if marker is not None:
-                self._flaky[item.nodeid.partition("@")[0]] = marker.kwargs["reason"]
+                self._flaky[_name_and_group(item.nodeid)[0]] = marker.kwargs["reason"]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -83,6 +90,6 @@ class SuiteTimes:
             f"{tests_s:.0f} s of tests in {wall_s:.0f} s; "
             f"the CPUs were idle for {100 * idle / total if total else 0:.0f} % of that"
         )
-        terminalreporter.write_line(f"{len(self._flaky)} tests may run again after a failure")
+        terminalreporter.write_line(f"{len(self._flaky)} tests have the marker flaky")
         for name, reason in sorted(self._flaky.items()):
             terminalreporter.write_line(f"  {name}: {reason}")
