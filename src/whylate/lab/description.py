@@ -56,8 +56,15 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     network_args: list[str] = []
     #: Kernel modules in the order in which they are loaded; built-in ones are skipped.
     modules: list[str] = []
+    #: Those of the network card, loaded where the board has one.
+    network_modules: list[str] = []
     #: Whether QEMU ends when the board powers itself off.
     powers_off: bool
+
+    @property
+    def all_modules(self) -> list[str]:
+        """The modules of an image, in the order in which they are loaded."""
+        return [*self.modules, *self.network_modules]
 
 
 class VirtualBoard(msgspec.Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import lzma
 import shutil
@@ -85,7 +84,7 @@ def _unpack_kernel(
 ) -> tuple[Path, _Kernel]:
     """Extract the kernel, the device tree and the modules from a package, once."""
     wanted = board.description
-    inputs = (cached_sha256(package), wanted.dtb, wanted.dtb_set, wanted.modules, "plain")
+    inputs = (cached_sha256(package), wanted.dtb, wanted.dtb_set, wanted.all_modules, "plain")
     key = hashlib.sha256(" ".join(map(str, inputs)).encode()).hexdigest()[:16]
     here = directory / key
     note = here / "kernel.json"
@@ -105,7 +104,7 @@ def _unpack_kernel(
         extracted.release,
         sha256_of(fresh / "vmlinuz"),
         sha256_of(fresh / "board.dtb") if wanted.dtb else None,
-        [m for m in wanted.modules if m in extracted.modules],
+        [m for m in wanted.all_modules if m in extracted.modules],
         extracted.plain,
     )
     (fresh / "kernel.json").write_bytes(msgspec.json.encode(kernel))
@@ -148,7 +147,7 @@ class _Extracted:
                     tree = with_property(tree, node, name, value)
             (self.directory / "board.dtb").write_bytes(tree)
             self.tree = True
-        elif ".ko" in path.name and module_of(path) in self.wanted.modules:
+        elif ".ko" in path.name and module_of(path) in self.wanted.all_modules:
             data = read_member(tar, member)
             packed = path.suffix == ".xz"
             file = self.directory / f"{module_of(path)}.ko"
@@ -157,7 +156,7 @@ class _Extracted:
 
     def check(self, package: str, machine: str) -> None:
         """Raise LabError where something is missing."""
-        absent = [m for m in self.wanted.modules if m not in self.modules | self.builtin]
+        absent = [m for m in self.wanted.all_modules if m not in self.modules | self.builtin]
         what = f"module {absent[0]}" if absent else "" if self.release else "kernel"
         if self.wanted.dtb and not self.tree:
             what = f"device tree {self.wanted.dtb}"
@@ -214,27 +213,35 @@ def _make(
     texts = [board.name, kernel.kernel, kernel.dtb or "", cached_sha256(busybox_deb), probe.sha256]
     for text in (*texts, board.description.port, *kernel.modules):
         inputs.update(text.encode() + b"\0")
-    for name in ("init", "on-port"):
+    for name in ("init", "on-port", "fstab"):
         inputs.update((FILES / "image" / name).read_bytes() + b"\0")
     inputs.update(sha256_of(Path(__file__)).encode())
     key = inputs.hexdigest()
-    initrd = cache / "images" / board.name / f"{key[:16]}.cpio.gz"
+    initrd = cache / "images" / board.name / f"{key[:16]}.cpio"
     if not initrd.exists():
         notify(f"building the image of {board.name}")
         archive = Archive()
-        archive.directory("dev")
+        for directory in ("dev", "proc", "root", "run", "sys", "tmp"):
+            archive.directory(directory)
         # The kernel opens it for init's first words, before init has mounted devtmpfs.
         archive.device("dev/console", 5, 1)
         archive.file("bin/busybox", busybox_of(busybox_deb), 0o755)
         archive.file("init", (FILES / "image" / "init").read_bytes(), 0o755)
         archive.file(ON_PORT[1:], (FILES / "image" / "on-port").read_bytes(), 0o755)
         archive.file(PROBE[1:], probe.path.read_bytes(), 0o755)
-        archive.file("whylate/name", board.name.encode())
-        archive.file("whylate/port", board.description.port.encode())
+        archive.file("etc/fstab", (FILES / "image" / "fstab").read_bytes())
+        archive.file("whylate/name", f"{board.name}\n".encode())
+        archive.file("whylate/port", f"{board.description.port}\n".encode())
         for module in kernel.modules:
             archive.file(f"lib/modules/{module}.ko", (here / f"{module}.ko").read_bytes())
-        archive.file("lib/modules/order", "".join(f"{m}\n" for m in kernel.modules).encode())
-        _replace_images(initrd, gzip.compress(archive.pack(), 6, mtime=0))
+        for name, wanted in (
+            ("order", board.description.modules),
+            ("network", board.description.network_modules),
+        ):
+            lines = "".join(f"{m}\n" for m in wanted if m in kernel.modules)
+            archive.file(f"lib/modules/{name}", lines.encode())
+        # Not compressed: QEMU copies it, and an emulated CPU would unpack it.
+        _replace_images(initrd, archive.pack())
     dtb = here / "board.dtb" if kernel.dtb else None
     plain = here / "vmlinux" if kernel.plain else None
     return Image(here / "vmlinuz", initrd, dtb, kernel.release, key, plain)
@@ -246,6 +253,5 @@ def _replace_images(initrd: Path, data: bytes) -> None:
     for old in initrd.parent.iterdir():
         old.unlink()
     fresh = initrd.with_suffix(".new")
-    # Padded, so that a plan can be appended: see whylate.lab.initramfs.
-    fresh.write_bytes(data + b"\0" * (-len(data) % 4))
+    fresh.write_bytes(data)
     fresh.replace(initrd)

@@ -94,7 +94,7 @@ def prepare_root(
         here = cache / "roots" / key[:24]
         if not (here / _NOTE).exists():
             notify(f"preparing {plain(path.name, 80)} for {board.name}")
-            root = read_root(path, frozenset(board.description.modules))
+            root = read_root(path, frozenset(board.description.all_modules))
             overlay = _overlay(board, root, busybox_of(busybox_deb), probe.path.read_bytes())
             _write(board, root, overlay, here)
         note = msgspec.json.decode((here / _NOTE).read_bytes(), type=_Prepared)
@@ -131,7 +131,7 @@ def _overlay(board: VirtualBoard, root: Root, busybox: bytes, probe: bytes) -> b
     archive.file("whylate/name", board.name.encode())
     archive.file("whylate/port", board.description.port.encode())
     order = []
-    for module in board.description.modules:
+    for module in board.description.all_modules:
         try:
             data = root.module(module)
         except LabError:
