@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "guardian/guardian.h"
+#include "handover.h"
 #include "session/session.h"
 #include "wire/messages.h"
 
@@ -27,6 +28,7 @@ static int usage(FILE *out, int status)
 	    "Started by whylate on the board under test; not for use by hand.\n"
 	    "  --serial     standard input and output are a serial line to a host\n"
 	    "  --plan FILE  carry out the commands in a file instead of those on standard input\n"
+	    "  --handover   write what the host of a virtual board shares with it\n"
 	    "  --version    print the version and the protocol's number\n",
 	    WIRE_PROTOCOL);
 	return status;
@@ -43,6 +45,8 @@ int main(int argc, char **argv)
 		printf("whylate-probe " WHYLATE_VERSION " protocol %d\n", WIRE_PROTOCOL);
 		return 0;
 	}
+	if (argc == 2 && !strcmp(argv[1], "--handover"))
+		return handover_write(STDOUT_FILENO) != 0;
 	if (argc > 1 && !is_plan && !is_serial)
 		return usage(!strcmp(argv[1], "--help") ? stdout : stderr,
 			     strcmp(argv[1], "--help") ? 2 : 0);

@@ -20,7 +20,7 @@ FLOORS = (
     ("recorder/tracefs", "section/tracefs"),
     ("recorder/bpf", "section/bpf", "sampled/bpf", "traced/bpf"),
     ("guardian",),
-    ("loads", "tracefs", "bpf"),
+    ("handover", "loads", "tracefs", "bpf"),
     ("wire",),
     ("code_area", "failure", "small_file", "thread"),
     ("cache_line", "clock", "numbers"),

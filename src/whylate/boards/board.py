@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from whylate.lab.description import VirtualBoard
@@ -45,6 +45,8 @@ class StartedProbe:
     keepalive_s: float = 0.0
     #: A caveat about how it was started, for the reader of the results; empty: none.
     warning: str = ""
+    #: Of a virtual board in virtual time: whether it booted for this run or was resumed.
+    came_up: Literal["", "booted", "resumed from a snapshot"] = ""
     #: Of a virtual board in real time: the CPUs of this machine that emulate its own.
     host_cpus: int | None = None
 

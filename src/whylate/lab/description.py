@@ -58,6 +58,9 @@ class Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     modules: list[str] = []
     #: Those of the network card, loaded where the board has one.
     network_modules: list[str] = []
+    #: Whether QEMU resumes it from a snapshot as it was, and it has the PCI bus over which it then
+    #: reads the files of a run. On RISC-V the timers of QEMU 10.0 stand still after that.
+    resumes: bool = False
     #: Whether QEMU ends when the board powers itself off.
     powers_off: bool
 

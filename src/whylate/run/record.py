@@ -15,7 +15,7 @@ from whylate.boards.notes import noted_run
 from whylate.probe.binaries import ProbeBinary
 from whylate.probe.client import Client
 from whylate.probe.errors import ProbeRefusedError
-from whylate.recording.manifest import SCHEMA_VERSION, Change, Problem, State
+from whylate.recording.manifest import SCHEMA_VERSION, Change, Fact, Problem, State
 from whylate.recording.moments import now_text
 from whylate.recording.plan import RunPlan
 from whylate.recording.store.journal import Closing, JournalWriter, Opening
@@ -32,6 +32,8 @@ WARM_UP_S = 1.6
 REPORT_S = 0.2
 #: Code of the problem that a board was not left as it was found, or changed during the run.
 LEAVING = "leaving"
+#: The fact of a virtual board in virtual time that booted for the run, or was resumed.
+CAME_UP = "came up"
 
 
 @dataclass
@@ -91,8 +93,13 @@ def opening(
     welcome: Welcome,
     snapshot: Snapshot,
     identity: ProbeFacts,
+    came_up: str = "",
 ) -> Opening:
-    """Return what the journal records before the run."""
+    """Return what the journal records before the run.
+
+    came_up: how a virtual board in virtual time came up.
+    """
+    virtual = [Fact(CAME_UP, came_up, "whylate", "machine")] if came_up else []
     return Opening(
         schema_version=SCHEMA_VERSION,
         created=now_text(),
@@ -100,7 +107,7 @@ def opening(
         board=board,
         clock="CLOCK_MONOTONIC",
         plan=plan,
-        facts=facts(snapshot, identity),
+        facts=[*facts(snapshot, identity), *virtual],
         probe_version=welcome.version,
         probe_arch=welcome.arch,
         probe_sha256=binary.sha256,

@@ -204,7 +204,8 @@ def measure_unattended(
             why = str(error).removeprefix("the probe is gone: ")
             raise BoardError(f"{board.name} ended before it was up: {why}") from None
         with recorded(
-            directory, opening(board.name, started.binary, plan, welcome, snapshot, identity)
+            directory,
+            opening(board.name, started.binary, plan, welcome, snapshot, identity, started.came_up),
         ) as journal:
             run = Run(plan, reader.client, journal, observer, stopped, Tally(plan))
             reader.receive = run.receive

@@ -286,7 +286,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next(
         del words, more
         raise BoardError("not today")
 
-    monkeypatch.setattr(board, "_start", fail)
+    monkeypatch.setattr(board, "_start_planned", fail)
     with pytest.raises(BoardError, match="not today"):
         board.carry_out(b"", 1, notify_nobody)
     assert not list(directory.glob("run-*"))

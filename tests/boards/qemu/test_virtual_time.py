@@ -6,14 +6,14 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-WHYLATE = str(Path(sys.executable).parent / "whylate")
+from virtual_time_runs import WHYLATE, measure, result, start
+
 pytestmark = pytest.mark.qemu
 
 
@@ -21,24 +21,6 @@ pytestmark = pytest.mark.qemu
 def own_boards(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whoever uses the virtual boards of this machine meanwhile is not disturbed."""
     monkeypatch.setenv("WHYLATE_RUN", str(tmp_path_factory.mktemp("b")))
-
-
-def start(directory: Path, *words: str, wrapper: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [*wrapper, WHYLATE, "measure", "--virtual-time", "--json", "-o", str(directory), *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def result(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    output, _ = process.communicate(timeout=240)
-    document: dict[str, Any] = json.loads(output)
-    return document
-
-
-def measure(directory: Path, *words: str) -> dict[str, Any]:
-    return result(start(directory, *words))
 
 
 def diff(*words: str) -> tuple[int, dict[str, Any]]:

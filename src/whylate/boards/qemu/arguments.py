@@ -18,6 +18,8 @@ from whylate.lab.qemu import Qemu
 #: host (shift=1: an instruction takes 2 ns; sleep=off: idle time is skipped).
 VIRTUAL_TIME = ("-icount", "shift=1,sleep=off", "-rtc", "base=2024-01-01,clock=vm")
 REPEATABLE_KERNEL = ("nokaslr", "norandmaps", "quiet")
+#: The memory that the host shares with a board in virtual time: more than a run has files.
+HANDOVER_BYTES = 64 << 20
 #: The kernel resets the board when it panics, and QEMU (-no-reboot) ends then. It does not test its
 #: ciphers, which took a fourth of a boot.
 KERNEL = ("panic=-1", "cryptomgr.notests")
@@ -40,6 +42,15 @@ class Start:
     reboots: bool = False
     #: Whether it has a network on which it reaches this machine, for loads.
     network: bool = False
+    #: In virtual time, the memory with the files of the run, which the board reads when it has
+    #: booted; None: they are in its image.
+    handover: Path | None = None
+    #: The file of its memory, from which it is resumed, or that it leaves when it stops just before
+    #: it reads the files of the run; None: it boots, and nothing is left.
+    memory: Path | None = None
+    stops: bool = False
+    #: The socket for QEMU's monitor.
+    control: Path | None = None
 
 
 def arguments(
@@ -74,12 +85,13 @@ def arguments(
     ]
     if virtual:
         command += [*VIRTUAL_TIME, "-seed", str(start.seed)]
-    command += ["-chardev", _console(start.directory, virtual)]
+    command += ["-chardev", _console(start, virtual)]
     if machine.port:
         command += ["-chardev", _port(start)]
     for line in machine.serials:
         command += ["-serial", f"chardev:{line}"]
-    return command + machine.port_args
+    # Behind the port, which is the first of its kind.
+    return command + machine.port_args + _handover(machine.memory, start)
 
 
 def _kernel(image: Image, *, virtual: bool) -> Path:
@@ -87,12 +99,32 @@ def _kernel(image: Image, *, virtual: bool) -> Path:
     return image.plain_kernel if virtual and image.plain_kernel is not None else image.kernel
 
 
-def _console(directory: Path, virtual: bool) -> str:
-    log = _escaped(directory / "console.log")
+def _handover(memory: str, start: Start) -> list[str]:
+    if start.handover is None:
+        return []
+    # A file that is not shared is mapped privately: it stays as it is. QEMU leaves shared files out
+    # of a snapshot, and reads nothing of them.
+    share = f"share={'on' if start.stops else 'off'}"
+    path = f"mem-path={_escaped(start.handover)}"
+    words = ["-object", f"memory-backend-file,id=handover,size={HANDOVER_BYTES},{path},{share}"]
+    words += ["-device", "ivshmem-plain,memdev=handover,master=on", "-device", "pvpanic-pci"]
+    words += ["-action", f"panic={'pause' if start.stops else 'none'}"]
+    if start.memory is not None:
+        path = f"mem-path={_escaped(start.memory)}"
+        words += ["-object", f"memory-backend-file,id=memory,size={memory},{path},{share}"]
+        words += ["-machine", "memory-backend=memory"]
+        words += ["-qmp", f"unix:{_escaped(start.control or Path())},server=on,wait=off"]
+        words += [] if start.stops else ["-incoming", "defer"]
+    return words
+
+
+def _console(start: Start, virtual: bool) -> str:
+    log = _escaped(start.directory / "console.log")
     if virtual:
-        return f"file,id=console,path={log}"
+        # A board that is resumed goes on behind what it printed when it booted.
+        return f"file,id=console,path={log},append=on"
     # Without a reader QEMU drops output on the socket; the log has it all.
-    socket = _escaped(directory / "console")
+    socket = _escaped(start.directory / "console")
     return f"socket,id=console,path={socket},server=on,wait=off,logfile={log},logappend=off"
 
 

@@ -15,6 +15,7 @@ from whylate.boards.board import Finished, ImageFile, Notify, StartedProbe, noti
 from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.qemu.arguments import Start, arguments, fixed_turns
 from whylate.boards.qemu.machine import BootAgainError, BoundedLog, Machine
+from whylate.boards.qemu.planned import PlannedStart, takes_handover, write_handover
 from whylate.boards.qemu.port import SERIAL_KEEPALIVE_S, FileStream, SerialPortStream, SocketStream
 from whylate.boards.state import BoardLock, state_directory
 from whylate.boards.waiting import Waiting
@@ -25,7 +26,7 @@ from whylate.lab.errors import LabError
 from whylate.lab.image import ON_PORT, PLAN, PROBE, Image, build, is_fetched
 from whylate.lab.initramfs import packed
 from whylate.lab.network import NETWORK_SCRIPT, SERVICES
-from whylate.lab.qemu import find_qemu
+from whylate.lab.qemu import Qemu, find_qemu
 from whylate.probe.binaries import NoProbeError, ProbeBinary, probe_binary
 from whylate.probe.client import Stream
 from whylate.text import clean
@@ -300,7 +301,7 @@ class QemuBoard:
         try:
             notify(f"booting {self.name} in virtual time")
             planned = ((PLAN, plan, 0o644), *files)
-            self._start(turns, seed=seed, output=output, files=planned)
+            resumed = self._start_planned(turns, seed, output, planned, notify)
         except BaseException:
             shutil.rmtree(output.parent, ignore_errors=True)
             raise
@@ -314,9 +315,43 @@ class QemuBoard:
         stream = FileStream(
             output, lambda: self.machine.pid is not None, end, self.machine.last_words
         )
-        return StartedProbe(stream, probe, warning="" if turns else UNSTEADY)
+        return StartedProbe(
+            stream,
+            probe,
+            warning="" if turns else UNSTEADY,
+            came_up="resumed from a snapshot" if resumed else "booted",
+        )
 
     # -- inside
+
+    def _start_planned(
+        self,
+        turns: Sequence[str],
+        seed: int,
+        output: Path,
+        files: Sequence[ImageFile],
+        notify: Notify,
+    ) -> bool:
+        """Start QEMU in virtual time; return whether the board was resumed. Raises BoardError."""
+        image = self._image()
+        if not takes_handover(self.virtual, image, self.options.kernel_args):
+            self._start(turns, seed=seed, output=output, files=files)
+            return False
+        handover = output.with_name("handover")
+        try:
+            write_handover(handover, [*self.options.files, *files])
+        except OSError as error:
+            raise self._unwritable(error) from None
+        planned = PlannedStart(
+            self.virtual,
+            self._qemu(),
+            image,
+            self.machine,
+            self.machine.control_socket,
+            turns,
+            BOOT_S,
+        )
+        return planned.start(self._how(seed, output), handover, notify)
 
     def _output(self) -> Path:
         """Return a new file for the output of a run in virtual time; raises BoardError."""
@@ -347,14 +382,24 @@ class QemuBoard:
         files: Sequence[ImageFile] = (),
     ) -> None:
         """Start QEMU; wrapper: words before its command."""
-        description = self.virtual.description
+        qemu = self._qemu()
+        image = self._image()
+        initrd = self._with_files(image, files)
+        command = arguments(self.virtual, qemu, image, initrd, self._how(seed, output))
+        self.machine.start([*wrapper, *command], outlive=self._outlive)
+
+    def _qemu(self) -> Qemu:
         qemu = find_qemu(self.virtual)
         if qemu is None:
+            description = self.virtual.description
             raise BoardError(
                 f"{description.qemu} is not here: install it (Debian: apt-get install "
                 f"{description.qemu_package})"
             )
-        start = Start(
+        return qemu
+
+    def _how(self, seed: int, output: Path | None) -> Start:
+        return Start(
             cpus=self.cpus,
             directory=self._directory,
             output=output,
@@ -364,10 +409,6 @@ class QemuBoard:
             network=self._network and output is None,
             reboots=self._reboots and output is None,
         )
-        image = self._image()
-        initrd = self._with_files(image, files)
-        command = arguments(self.virtual, qemu, image, initrd, start)
-        self.machine.start([*wrapper, *command], outlive=self._outlive)
 
     def _forget_boot(self) -> None:
         self._rebooting_from = None

@@ -63,6 +63,11 @@ class Machine:
         return self._directory / "port"
 
     @property
+    def control_socket(self) -> Path:
+        """The socket for QEMU's monitor, while a board is resumed."""
+        return self._directory / "control"
+
+    @property
     def pid(self) -> int | None:
         """The process of the board; None where it is off."""
         # Read once: another thread may end it meanwhile.
@@ -77,14 +82,19 @@ class Machine:
                 return pid
         return None
 
-    def start(self, command: Sequence[str], *, outlive: bool) -> None:
-        """Start QEMU; outlive: it continues when this process ends. Raises BoardError."""
+    def start(self, command: Sequence[str], *, outlive: bool, console: bytes = b"") -> None:
+        """Start QEMU; raises BoardError.
+
+        outlive: it continues when this process ends. console: what its console printed before.
+        """
         # A host that is killed must not leave its boards running.
         if not outlive and (setpriv := shutil.which("setpriv")):
             command = [setpriv, "--pdeathsig", "KILL", *command]
         try:
-            for name in ("console", "port", "console.log", "shell.log", "pid"):
+            for name in ("console", "port", "control", "console.log", "shell.log", "pid"):
                 (self._directory / name).unlink(missing_ok=True)
+            if console:
+                self.console_log.write_bytes(console)
             log = (self._directory / "qemu.log").open("wb")
         except OSError as error:
             raise self._unwritable(error) from None
@@ -173,7 +183,7 @@ class Machine:
             self.wait_for_end(END_S)
         if self.pid is not None:
             raise BoardError(f"QEMU (process {self.pid}) does not end")
-        for name in ("console", "port", "pid"):
+        for name in ("console", "port", "control", "pid"):
             (self._directory / name).unlink(missing_ok=True)
         self._process = None
 

@@ -1,0 +1,108 @@
+"""How a virtual board in virtual time comes up with the files of a run: booted, or resumed."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from whylate.boards.board import ImageFile, Notify
+from whylate.boards.errors import BoardError
+from whylate.boards.qemu.arguments import HANDOVER_BYTES, Start, arguments
+from whylate.boards.qemu.machine import Machine
+from whylate.boards.qemu.snapshots import FROM, Snapshots, resume
+from whylate.lab.cache import cache_directory
+from whylate.lab.description import VirtualBoard
+from whylate.lab.image import Image
+from whylate.lab.initramfs import packed
+from whylate.lab.qemu import Qemu
+
+#: The user may switch snapshots off: "0".
+VARIABLE = "WHYLATE_SNAPSHOTS"
+#: Words of a kernel's command line with which a board may not read memory that is shared with it.
+_REFUSING = ("lockdown", "lsm=", "security=", "pci=", "iomem=", "init=", "rdinit=")
+_LENGTH = struct.Struct("<Q")
+
+
+def takes_handover(board: VirtualBoard, image: Image, kernel_args: Sequence[str]) -> bool:
+    """Return whether a board reads the files of a run when it has booted; else in its image."""
+    refused = any(word.startswith(_REFUSING) for word in kernel_args)
+    return board.description.resumes and not image.init and not refused
+
+
+def write_handover(path: Path, files: Iterable[ImageFile]) -> None:
+    """Write the files of a run as the board expects them; raises BoardError and OSError."""
+    data = packed(files)
+    if _LENGTH.size + len(data) > HANDOVER_BYTES:
+        raise BoardError(
+            f"the files of a run are {len(data) >> 20} MiB: in virtual time they may have "
+            f"{HANDOVER_BYTES >> 20} MiB"
+        )
+    with path.open("wb") as file:
+        file.write(_LENGTH.pack(len(data)) + data)
+        file.truncate(HANDOVER_BYTES)
+
+
+@dataclass(frozen=True)
+class PlannedStart:
+    """A board that is started with the files of a run, and what starts it.
+
+    control: the socket for QEMU's monitor. turns: words before QEMU's command, without which two
+    boots may differ (whylate.boards.qemu.arguments.fixed_turns).
+    """
+
+    board: VirtualBoard
+    qemu: Qemu
+    image: Image
+    machine: Machine
+    control: Path
+    turns: Sequence[str]
+    boot_s: float
+
+    def start(self, start: Start, handover: Path, notify: Notify) -> bool:
+        """Start it; return whether it was resumed from a snapshot. Raises BoardError.
+
+        handover: the files of the run (write_handover).
+        """
+        # What the seed of a run changes is in its plan: all boots are the same.
+        start = replace(start, seed=0, handover=handover, control=self.control)
+        if self.turns and self.qemu.version >= FROM and os.environ.get(VARIABLE) != "0":
+            try:
+                if self._resume(start):
+                    return True
+            except (BoardError, OSError) as error:
+                notify(f"no snapshot of {self.board.name} ({error}): booting it")
+        self.machine.start(self._command(start), outlive=False)
+        return False
+
+    def _resume(self, start: Start) -> bool:
+        snapshots = Snapshots(cache_directory() / "snapshots")
+        nowhere = Path("/")
+        same = replace(start, directory=nowhere, output=nowhere, handover=nowhere, control=nowhere)
+        # On which CPU it runs makes no difference.
+        words = replace(self, turns=())._command(same)
+        key = snapshots.key(self.qemu, [self.image.sha256, *words])
+
+        def stopping(directory: Path, memory: Path) -> list[str]:
+            port = directory / "port"
+            return self._command(
+                replace(start, directory=directory, output=port, memory=memory, stops=True)
+            )
+
+        if not snapshots.has(key):
+            snapshots.take(key, stopping, self.control, self.boot_s)
+        try:
+            with snapshots.find(key) as snapshot:
+                if snapshot is not None:
+                    command = self._command(replace(start, memory=snapshot.memory))
+                    resume(self.machine, command, self.control, snapshot)
+                return snapshot is not None
+        except BoardError:
+            snapshots.remove(key)
+            raise
+
+    def _command(self, start: Start) -> list[str]:
+        command = arguments(self.board, self.qemu, self.image, self.image.initrd, start)
+        return [*self.turns, *command]
