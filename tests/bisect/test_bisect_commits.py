@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+import starts
+
 PROGRAM = """\
 int main(void)
 {{
@@ -101,7 +103,7 @@ def bisect(repository: Repository, directory: Path, *options: str) -> list[str]:
 
 
 def documented(command: list[str]) -> dict[str, Any]:
-    done = subprocess.run(
+    done = starts.run(
         [*command, "--json"], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
@@ -159,7 +161,7 @@ def check_log_that_cannot_be_written(command: list[str], log: Path, repository: 
     """The answer is printed all the same, and the log has a line of its own."""
     log.unlink()
     log.mkdir()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = starts.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert repository.culprit[:12] in done.stdout
     assert "bisect.log cannot be written" in done.stderr.replace("\n", " ")
 
@@ -189,7 +191,7 @@ def test_what_cannot_be_done_is_said_in_a_line(
     command = bisect(repository, tmp_path)
     for option, value in change.items():
         command[command.index(option) + 1] = value
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = starts.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode not in (0, 3)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -197,7 +199,7 @@ def test_what_cannot_be_done_is_said_in_a_line(
 
 def test_ends_that_are_exchanged_are_told(tmp_path: Path, repository: Repository) -> None:
     exchanged = Repository(repository.path, repository.bad, repository.good, "")
-    done = subprocess.run(
+    done = starts.run(
         bisect(exchanged, tmp_path), capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode not in (0, 3)

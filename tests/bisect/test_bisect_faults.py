@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from bisect_roots import write_root
 from small_disk import small_disk
 from two_variants import VALUES, bisect, plan_of, write_plan
@@ -167,7 +168,7 @@ write = "sh -c '{write}' sh {{value}} {file}"
 
 
 def whylate(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "whylate", *words],
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip

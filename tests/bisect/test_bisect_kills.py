@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+import starts
 from c_programs import FLAGS
 from settings_here import inert
 from whylate.bisect.settings.journal import read_bisection
@@ -106,9 +107,7 @@ def test_a_setting_that_moves_p99_is_found_whenever_everything_is_killed(
         assert lines.read_bytes().startswith(kept)
         # A line that was not whole is no run yet.
         kept = lines.read_bytes()[: lines.read_bytes().rindex(b"\n") + 1]
-    done = subprocess.run(
-        [*words, "--json"], capture_output=True, text=True, timeout=400, check=False
-    )
+    done = starts.run([*words, "--json"], capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stderr
     assert lines.read_bytes().startswith(kept)
     check(json.loads(done.stdout))

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+import starts
 from c_programs import FLAGS
 from settings_here import inert
 from whylate.bisect.settings.journal import read_bisection
@@ -104,7 +105,7 @@ def bisect(plan: Path, output: Path) -> list[str]:
 
 
 def documented(plan: Path, output: Path, *words: str) -> dict[str, Any]:
-    done = subprocess.run(
+    done = starts.run(
         [*bisect(plan, output), *words, "--json"],
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip

@@ -8,7 +8,6 @@ bench/real_histories.py is the long form: ten seeds, CPU time, on a virtual boar
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
+import starts
 from made_repository import FEW, MANY, MadeRepository, build_command, git, make_repository
 from whylate.bisect.commits.graph import read_commits
 from whylate.cli.bisect.commits import commits_plan
@@ -49,7 +49,7 @@ def bisection(
     """Return what is printed as JSON, the lines of progress, and the directory of it all."""
     folder = tmp_path_factory.mktemp("bisection")
     words = [*command(repository, folder), "--json", "--junit", str(folder / "junit.xml")]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    done = starts.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), done.stderr, folder
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_put_is_refused_in_a_line(
     tmp_path: Path, repository: MadeRepository, option: str, text: str, message: str
 ) -> None:
     words = command(repository, tmp_path, option, text)
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = starts.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode not in (0, 3)
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
@@ -127,7 +127,7 @@ def test_a_command_that_fails_on_the_board_is_of_the_commit(
     tmp_path: Path, repository: MadeRepository
 ) -> None:
     words = command(repository, tmp_path, "--before", "ls /absent")
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = starts.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode not in (0, 3)
     shown = " ".join(done.stderr.split())
     assert "ls /absent ended with status 2" in shown

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import starts
+
 DATA = Path(__file__).parents[1] / "recording/traces/data"
 
 
 def explain(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "whylate", "explain", *arguments],
         input=given, capture_output=True, timeout=120, check=False,
     )  # fmt: skip

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import starts
+
 RECORDED = Path(__file__).parent.parent / "report" / "data" / "pc-three-causes"
 
 
 def explain(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "whylate", "explain", str(RECORDED), *arguments],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+import starts
 from whylate.cli import whylate
 
 IMPORTED = Path(__file__).parents[1] / "recording" / "imported"
@@ -32,7 +32,7 @@ def printed(result: Result) -> str:
 
 def complaint(*words: object) -> tuple[int, str]:
     """Return the exit status and the one line that names the mistake."""
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "whylate", *map(str, words)],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import starts
 import whylate as package
 from whylate.cli import whylate
 from whylate.cli.live import LiveView
@@ -112,7 +112,7 @@ def test_json_has_names_that_are_no_utf_8(tmp_path: Path) -> None:
     sides = [
         table(tmp_path / os.fsdecode(b"\xff%d.csv" % number), "lat", number) for number in range(2)
     ]
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "whylate", "compare", *map(str, sides), "--column", "lat", "--json"],
         capture_output=True, timeout=120, check=False,
     )  # fmt: skip

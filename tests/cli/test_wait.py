@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from whylate.boards.state import BoardLock, state_directory
 
 pytestmark = pytest.mark.machine
@@ -89,7 +90,7 @@ def test_a_board_that_somebody_has_is_waited_for(
     made: Callable[[Path], list[str]], tmp_path: Path
 ) -> None:
     command = [sys.executable, "-m", "whylate", *made(tmp_path), "--wait", "1s", "-o", "out"]
-    done = subprocess.run(
+    done = starts.run(
         command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
     )
     shown = " ".join(done.stderr.split())
@@ -100,7 +101,7 @@ def test_a_board_that_somebody_has_is_waited_for(
 @pytest.mark.usefixtures("taken")
 def test_what_no_board_can_do_is_refused_before_one_is_waited_for(tmp_path: Path) -> None:
     words = ["measure", BOARD, "--pid", "1", "--virtual-time", "--wait", "1h", "-o", "out"]
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "whylate", *words],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 import pytest
 
+import starts
 from whylate import __version__
 from whylate.cli import main
 from whylate.cli import whylate as whylate_group
@@ -23,7 +24,7 @@ from whylate.cli.option_groups import Heading
 
 
 def whylate(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "whylate", *arguments],
         capture_output=True,
         text=True,
@@ -358,7 +359,7 @@ def test_a_load_that_does_nothing_gives_no_verdict(tmp_path: Path) -> None:
 def test_without_realtime_priority_there_is_no_verdict(tmp_path: Path) -> None:
     # SCHED_FIFO needs CAP_SYS_NICE; without it the run goes on, and has no verdict.
     command = ["setpriv", "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice"]
-    done = subprocess.run(
+    done = starts.run(
         [*command, sys.executable, "-m", "whylate", "measure", "--for", "1s", "--json",
          "-o", str(tmp_path / "r")],
         capture_output=True, text=True, timeout=60, check=False,

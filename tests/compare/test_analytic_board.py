@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import starts
 from own_boards import own_boards
 from whylate.compare.analytic import analytic_bound
 from whylate.recording.recorder.windows import read_windows
@@ -24,7 +24,7 @@ def test_an_interrupt_that_no_window_has_is_in_the_bound_by_its_maximum(tmp_path
     with own_boards("pc"):
         command = [sys.executable, "-m", "whylate", "measure", "pc", "--virtual-time", "--smp", "1"]
         command += ["--for", "500ms", "--interval", "10ms", "--fault", FAULT, "-o", "r"]
-        done = subprocess.run(command, check=False, capture_output=True, cwd=tmp_path, timeout=240)
+        done = starts.run(command, check=False, capture_output=True, cwd=tmp_path, timeout=240)
         assert done.returncode == 0, done.stderr
     (log,) = json.loads((tmp_path / "r/faults.json").read_text())
     assert len(log["events"]) > 5

@@ -15,6 +15,7 @@ import click
 import pytest
 from page_blocks import BLOCKS, PAGES, ROOT, SHELL_BLOCKS, Block
 
+import starts
 from own_boards import own_boards
 from whylate.cli import whylate
 from whylate.cli.board.soak_workload import SoakCommand, workload_command
@@ -111,7 +112,7 @@ def make_materials(folder: Path, environment: dict[str, str]) -> None:
     for name in ("old", "new", "old-1", "old-2", "old-3", "new-1", "new-2", "new-3"):
         write_run(folder / f"{name}.run.json")
         command = [sys.executable, "-m", "whylate", "import", f"{name}.run.json", "-o", name]
-        subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+        starts.run(command, cwd=folder, env=environment, check=True, capture_output=True)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from c_programs import compile_c
 from whylate.recording.reader import open_recording
 
@@ -50,7 +51,7 @@ def swappiness() -> Iterator[str]:
 
 def measured(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "whylate", "measure", "--for", "1s", "--no-recorder"]
-    return subprocess.run(
+    return starts.run(
         [*command, "--json", "-o", str(directory), *words],
         capture_output=True,
         text=True,
@@ -96,7 +97,7 @@ def test_the_log_of_a_probe_that_was_killed_keeps_its_format(swappiness: str) ->
         str(SWAPPINESS).encode().ljust(256, b"\0") + swappiness.encode().ljust(512, b"\0")
     )
     SWAPPINESS.write_text("34")
-    subprocess.run([sys.executable, "-m", "whylate", "facts", "--json"], stdout=subprocess.DEVNULL,
+    starts.run([sys.executable, "-m", "whylate", "facts", "--json"], stdout=subprocess.DEVNULL,
                    check=True)  # fmt: skip
     deadline = time.monotonic() + 5
     while LOG.exists() and time.monotonic() < deadline:

@@ -11,6 +11,7 @@ import pytest
 from app_journals import NAMES, SECOND, TIMER, Wakeup, app_journal, block
 from journals import START
 
+import starts
 from leb128 import leb128, zigzag
 from whylate.wire.constants import EventKind
 from whylate.wire.messages import Events, Message, Name, Window
@@ -67,7 +68,7 @@ def recording(tmp_path: Path) -> Path:
 
 
 def whylate(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "whylate", *arguments], capture_output=True,
+    return starts.run([sys.executable, "-m", "whylate", *arguments], capture_output=True,
                           text=True, timeout=120, check=False)  # fmt: skip
 
 

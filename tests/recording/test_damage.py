@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import starts
 from whylate.boards.local import LocalBoard
 from whylate.recording.errors import RecordingError
 from whylate.recording.finish import finish
@@ -258,7 +259,7 @@ def test_a_full_disk_ends_the_run_and_keeps_what_there_is(tmp_path: Path) -> Non
     if subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("cannot mount here")
     try:
-        done = subprocess.run(
+        done = starts.run(
             [sys.executable, "-m", "whylate", "measure", "--for", "60s", "--interval", "50us",
              "-o", str(small / "r")],
             capture_output=True, text=True, timeout=120, check=False,

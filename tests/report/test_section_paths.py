@@ -14,6 +14,7 @@ import pytest
 from report_examples import HOSTILE
 from rich.console import Console
 
+import starts
 from section_examples import Example, path, recorded
 from whylate.report.exports.folded import folded_stacks
 from whylate.report.page.latency import render_html
@@ -161,7 +162,7 @@ def test_folded_stacks_begin_with_the_outermost_function(tmp_path: Path) -> None
 
 def run_report(directory: Path, folded: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "whylate", "report", str(directory), "--folded", str(folded)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return starts.run(command, capture_output=True, text=True, check=False)
 
 
 def test_report_writes_folded_stacks_and_refuses_a_recording_without_paths(tmp_path: Path) -> None:

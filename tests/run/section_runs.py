@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import starts
 from c_programs import FLAGS
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
@@ -55,7 +56,7 @@ def timed(directory: Path, section: str, *options: str, program: list[str]) -> M
         )
         wait_for(lambda: has_started(directory) or run.poll() is not None, "start of the section")
         if run.poll() is None:
-            subprocess.run(program, check=True)
+            starts.run(program, check=True)
         run.wait(60)
         output.seek(0)
         assert (directory / "manifest.json").exists(), output.read()

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import starts
 from c_programs import FLAGS
 from whylate.causes.answer import explain_recording
 from whylate.causes.window.pieces import cut_window
@@ -47,7 +48,7 @@ thread.join()
 
 def measured(directory: Path, *arguments: str) -> tuple[dict[str, Any], Recording]:
     """Measure, and return the JSON that was printed and the recording."""
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "whylate", "measure", "--json",
          "-o", str(directory), *arguments],
         capture_output=True, text=True, timeout=150, check=False,
@@ -204,7 +205,7 @@ def test_a_run_without_a_thread_of_that_name_has_no_verdict(tmp_path: Path) -> N
 
 
 def test_a_program_that_is_not_there_leaves_no_recording(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "whylate", "measure", "-o",
          str(tmp_path / "r"), "--", "/nowhere/prog"],
         capture_output=True, text=True, timeout=60, check=False,

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import starts
 from processes import children_of
 from whylate.recording.reader import open_recording
 
@@ -34,7 +35,7 @@ def command(directory: Path, benchmark: str, *words: str) -> list[str]:
 
 def measured(directory: Path, benchmark: str, *words: str, status: int = 0) -> dict[str, Any]:
     """Measure, and return the JSON that was printed."""
-    done = subprocess.run(
+    done = starts.run(
         command(directory, benchmark, "--json", *words),
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
@@ -299,7 +300,7 @@ def test_what_a_board_cannot_do_is_one_line_and_leaves_nothing(
 ) -> None:
     if "hpet" in words and Path("/dev/hpet").exists():
         pytest.skip("this machine has one")
-    done = subprocess.run(
+    done = starts.run(
         command(tmp_path / "r", *words),
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
@@ -379,7 +380,7 @@ def test_a_copy_of_a_run_of_a_command_is_no_second_run(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "a", tmp_path / "c")
 
     def compared(first: str, second: str) -> tuple[int, str]:
-        done = subprocess.run(
+        done = starts.run(
             [sys.executable, "-m", "whylate", "compare", tmp_path / first, tmp_path / second],
             capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 import pytest
 from click.testing import CliRunner
 
+import starts
 from whylate.boards.board import notify_nobody
 from whylate.boards.local import LocalBoard
 from whylate.boards.streams.process import ProcessStream
@@ -38,7 +38,7 @@ root = pytest.mark.skipif(os.geteuid() != 0, reason="counting in every process n
 
 
 def measured(directory: Path, *words: str) -> dict[str, Any]:
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "whylate", *words, "--json", "-o", str(directory)],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip

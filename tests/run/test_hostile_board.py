@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import time
 import tracemalloc
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from whylate.boards.board import Notify, StartedProbe
 from whylate.boards.local import LocalBoard
 from whylate.boards.streams.process import ProcessStream
@@ -136,7 +136,7 @@ def test_absurd_numbers_are_malformed_messages_and_the_recording_can_be_judged(
     manifest = run(what, tmp_path / "run")
     fatal = {problem.code for problem in manifest.problems if problem.fatal}
     assert fatal & {"line", "journal"}
-    report = subprocess.run(
+    report = starts.run(
         [sys.executable, "-m", "whylate", "report", str(tmp_path / "run")],
         capture_output=True,
         text=True,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from whylate.recording.errors import RecordingError
 from whylate.recording.reader import open_recording
 from whylate.recording.store.journal import read_journal
@@ -158,7 +159,7 @@ def test_killed_at_random_moments(
             mark = uuid.uuid4().hex
             command = [sys.executable, "-m", "whylate", "facts", "--json"]
             environment = {**os.environ, MARK: mark}
-            subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+            starts.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
         wait_until_as_found(settings_before, mark)
         measured += check_recording(directory)
     assert measured >= wanted // 4, "too few kills fell into the measuring"
@@ -262,7 +263,7 @@ def test_an_empty_setting_is_put_back_empty(
         pytest.skip(f"{path} is not empty here")
     mark = uuid.uuid4().hex
     command = [sys.executable, "-m", "whylate", "measure", "--for", "1s", "--set", f"{path}=9009"]
-    done = subprocess.run(
+    done = starts.run(
         [*command, "-o", str(tmp_path / "r")],
         env={**os.environ, MARK: mark},
         capture_output=True,

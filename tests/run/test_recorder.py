@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import starts
 from whylate.boards.local import LocalBoard
 from whylate.causes.answer import explain_recording
 from whylate.causes.window.piece import Cause
@@ -143,7 +143,7 @@ def test_it_ends_the_run_where_nothing_can_be_recorded_too(tmp_path: Path) -> No
                "--for", "20s", "--stop-above", "1us", "--recorder", "bpf",
                "-o", str(tmp_path / "r")]  # fmt: skip
     began = time.monotonic()
-    subprocess.run(command, check=False, capture_output=True, timeout=60)
+    starts.run(command, check=False, capture_output=True, timeout=60)
     assert time.monotonic() - began < 15
     manifest = open_recording(tmp_path / "r").manifest
     assert manifest.recorder is not None

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+import starts
 from whylate.cli import whylate
 
 pytestmark = [pytest.mark.machine, pytest.mark.realtime]
@@ -55,7 +56,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str,
 
 
 def measured(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "whylate", "section", SYSTEM_CALLS, "--for", "1s", "--json",
          "-o", str(directory), *options],
         capture_output=True, text=True, timeout=60, check=False,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from whylate.boards.board import Notify, StartedProbe, notify_nobody
 from whylate.boards.local import LocalBoard
 from whylate.causes.answer import explain_recording
@@ -77,7 +77,7 @@ def test_it_says_of_every_source_what_became_of_it_and_leaves_nothing() -> None:
 
 def test_doctor_prints_what_can_be_told_apart_as_text_and_for_machines() -> None:
     command = [sys.executable, "-m", "whylate", "doctor"]
-    done = subprocess.run(
+    done = starts.run(
         [*command, "--json"], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
@@ -88,7 +88,7 @@ def test_doctor_prints_what_can_be_told_apart_as_text_and_for_machines() -> None
         assert output["thread"] == "observable"
         assert {"lock", "page fault", "steal", "interrupts disabled"} <= set(output)
     assert "flight recorder" in {check["name"] for check in printed["checks"]}
-    done = subprocess.run(
+    done = starts.run(
         [*command, "--no-recorder"], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0
@@ -112,7 +112,7 @@ def test_who_may_trace_nothing_still_measures_and_explain_says_why_it_cannot(
     assert "root" in result.why_not
     assert {item.observable for item in result.observability} == {Observable.NO}
     command = [sys.executable, "-m", "whylate", "explain", str(tmp_path / "r")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = starts.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 3
     assert "nothing could be recorded" in done.stdout
     with closing(unprivileged.start_probe(notify_nobody).stream) as stream:

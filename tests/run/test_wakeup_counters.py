@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import starts
 from whylate.cli import whylate
 from whylate.recording.reader import open_recording
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.machine, pytest.mark.realtime]
 
 
 def test_each_measuring_thread_is_counted_by_itself(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "whylate", "measure", "--for", "1s", "--no-recorder", "--json",
          "--counters", "context-switches,page-faults", "-o", str(tmp_path / "r")],
         capture_output=True, text=True, timeout=60, check=False,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from own_boards import NEVER_UP, own_boards
 from soak_plans import wakeup_soak
 from whylate.boards.board import Notify, StartedProbe, notify_nobody
@@ -271,7 +272,7 @@ def test_a_soak_whose_host_was_killed_goes_on(tmp_path: Path) -> None:
     assert board.power is not None
     # The board went with its host.
     wait_until(lambda: not board.power or not board.power.is_on(), 5)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = starts.run(command, capture_output=True, text=True, timeout=120, check=False)
     _, cycles = read_soak(directory)
     assert outcomes(cycles) == ["ok", "interrupted", "ok"], done.stderr
     assert "2, and 1 interrupted by us" in done.stdout
@@ -279,7 +280,7 @@ def test_a_soak_whose_host_was_killed_goes_on(tmp_path: Path) -> None:
         assert done.returncode == 0
         assert "0 of 2: rate below 85 % (95 %)" in done.stdout
     assert [item.session for item in cycles] == [1, 1, 2]
-    again = subprocess.run(
+    again = starts.run(
         [*command[:5], "--show", str(directory)], capture_output=True, text=True, timeout=60,
         check=False,
     )  # fmt: skip

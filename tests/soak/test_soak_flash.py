@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from soak_plans import wakeup_soak
 from whylate.run.errors import RequestError
 from whylate.run.progress import Quiet
@@ -143,7 +144,7 @@ def test_after_a_kill_in_a_write_the_image_is_written_again_and_the_card_left_as
     state = read_card_state(bench.soak)
     assert state is not None
     assert (state.on_card, state.kept_bytes) == ("unknown", 32 * MIB)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = starts.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     printed = " ".join(done.stdout.split())
     assert "1 of 1 read back as written" in printed
@@ -183,7 +184,7 @@ def test_a_board_that_cannot_be_recovered_is_parked_without_power(bench: Bench) 
     assert cycle.flash.recovered is False
     assert cycle.flash.why_not == "it did not come up within 4 s"
     assert not bench.outlet.state, "it was on before, and is not switched on again"
-    shown = subprocess.run(
+    shown = starts.run(
         [sys.executable, "-m", "whylate", "board", "soak", "--show", str(bench.soak)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from own_boards import own_boards
 from whylate.boards.qemu.board import QemuBoard, VirtualOptions
 from whylate.lab.description import virtual_board
@@ -52,7 +53,7 @@ def soak(directory: Path, *words: str) -> list[str]:
 
 def soaked(directory: Path, *words: str) -> tuple[int, str, list[Cycle]]:
     command = soak(directory, *words)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = starts.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout, read_soak(directory)[1]
 
@@ -114,7 +115,7 @@ def test_each_pass_of_a_job_is_a_row_with_its_time_and_a_killed_host_resumes(
         assert not cycle.causes
     assert "median 7.5 ms" in printed
     # Another job is another soak.
-    other = subprocess.run(
+    other = starts.run(
         soak(directory, "cmd", "--", "true"),
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import starts
 from whylate.recording.workloads.clock import ClockPoint
 from whylate.recording.workloads.command import CommandPoint
 from whylate.recording.workloads.memory import MemoryPoint
@@ -107,7 +107,7 @@ def test_a_study_of_memory_says_what_its_sources_really_were(tmp_path: Path) -> 
     )
     directory = tmp_path / "s"
     whylate = [sys.executable, "-m", "whylate"]
-    done = subprocess.run(
+    done = starts.run(
         [*whylate, "study", "run", str(plan), "-o", str(directory), "--json"],
         capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
@@ -121,7 +121,7 @@ def test_a_study_of_memory_says_what_its_sources_really_were(tmp_path: Path) -> 
     page = (directory / "report.html").read_text()
     assert "copy 1 MiB of each run" in page
     sides = [str(directory / "runs" / "local" / "idle" / name) for name in ("written", "untouched")]
-    alone = subprocess.run(
+    alone = starts.run(
         [*whylate, "compare", *sides, "--json"],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
@@ -130,12 +130,12 @@ def test_a_study_of_memory_says_what_its_sources_really_were(tmp_path: Path) -> 
 
 def test_runs_of_different_workloads_are_not_compared(tmp_path: Path) -> None:
     for name, words in (("a", ["switch"]), ("b", ["memory", "--sizes", "64k"])):
-        subprocess.run(
+        starts.run(
             [sys.executable, "-m", "whylate", "bench", *words, "--rounds", "1", "--block", "1ms",
              "--repetitions", "1", "-o", str(tmp_path / name)],
             capture_output=True, timeout=60, check=True,
         )  # fmt: skip
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "whylate", "compare", str(tmp_path / "a"), str(tmp_path / "b")],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from own_boards import own_boards
 from study_watchers import StudyLog
 from whylate.boards.board import notify_nobody
@@ -105,7 +106,7 @@ def test_a_board_that_is_lost_keeps_what_it_has_and_the_other_goes_on(tmp_path: 
         assert open_recording(study / item.recording).manifest.state == "complete"
     # The same command goes on where it was, with a board that is there again.
     switch_on(LOST)
-    again = subprocess.run(command(study), capture_output=True, text=True, timeout=580, check=False)
+    again = starts.run(command(study), capture_output=True, text=True, timeout=580, check=False)
     outcome = {item["key"]["board"]: item for item in json.loads(again.stdout)["comparisons"]}
     assert [outcome[name]["rounds"] for name in (LOST, KEPT)] == [6, 6], again.stderr
     assert lines(study)[: len(done)] == done

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import starts
 from app_runs import app_manifest
 from own_boards import own_boards
 from whylate.causes.window.piece import Cause
@@ -285,7 +286,7 @@ def test_nothing_late_has_no_preventable_share() -> None:
 def test_what_cannot_be_asked_is_one_line(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "whylate"]
     recording = str(tmp_path / "r")
-    subprocess.run(
+    starts.run(
         [*run, "measure", "local", "--for", "1s", "--interval", "500us", "-o", recording],
         capture_output=True, timeout=60, check=False,
     )  # fmt: skip
@@ -296,7 +297,7 @@ def test_what_cannot_be_asked_is_one_line(tmp_path: Path) -> None:
         (["--experiment", "throttling", "--worst", "3"], "not for an --experiment"),
         (["--rounds", "7"], "are for an --experiment"),
     ):
-        done = subprocess.run(
+        done = starts.run(
             [*run, "explain", recording, *words], capture_output=True, text=True, timeout=60,
             check=False, cwd=tmp_path,
         )  # fmt: skip
@@ -309,7 +310,7 @@ def test_what_cannot_be_asked_is_one_line(tmp_path: Path) -> None:
 def test_on_a_board_a_known_cause_is_found_to_be_the_reason(tmp_path: Path) -> None:
     with own_boards("virt-arm64"):
         run = [sys.executable, "-m", "whylate"]
-        subprocess.run(
+        starts.run(
             [*run, "measure", "virt-arm64", "--virtual-time", "--smp", "1", "--for", "500ms",
              "--interval", "500us", "--fault", "rt-task size_us=300 period_us=10000",
              "-o", str(tmp_path / "r")],
@@ -318,7 +319,7 @@ def test_on_a_board_a_known_cause_is_found_to_be_the_reason(tmp_path: Path) -> N
 
         # Said, for the rank of so short a run is one activation's, wherever its phase put it.
         def experiment(rounds: int, timeout: float) -> subprocess.CompletedProcess[str]:
-            return subprocess.run(
+            return starts.run(
                 [*run, "explain", str(tmp_path / "r"), "--threshold", "100us", "--json",
                  "--rounds", str(rounds), "-o", str(tmp_path / f"e{rounds}"),
                  "--experiment", "rt-task"],

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import starts
 from whylate.boards.board import Finished
 from whylate.boards.errors import BoardError
 from whylate.boards.local import LocalBoard
@@ -261,7 +262,7 @@ def command(tmp_path: Path, *words: str) -> list[str]:
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    return starts.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def begin(tmp_path: Path, file: Path) -> subprocess.Popen[bytes]:

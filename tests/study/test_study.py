@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import starts
 from many_studies import Silent
 from whylate.boards.open import open_board
 from whylate.recording.manifest import MANIFEST, Problem
@@ -40,7 +41,7 @@ def study(directory: Path, *words: str, rounds: int = 6) -> list[str]:
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    return starts.run(command, capture_output=True, text=True, timeout=240, check=False)
 
 
 def test_a_study_has_a_verdict_that_compare_gives_too(tmp_path: Path) -> None:

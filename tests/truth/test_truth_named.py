@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import starts
 from own_boards import own_boards
 
 pytestmark = pytest.mark.qemu
@@ -29,8 +29,8 @@ def causes(fault: str, directory: Path, seconds: int = 1) -> dict[str, float]:
         *whylate, "measure", "pc", "--virtual-time", "--for", f"{seconds}s", "--interval", "1ms",
         "--threshold", "50us", "--fault", f"{fault} size_us=200", "-o", str(directory),
     ]  # fmt: skip
-    subprocess.run(measured, check=True, capture_output=True, timeout=300)
-    done = subprocess.run(
+    starts.run(measured, check=True, capture_output=True, timeout=300)
+    done = starts.run(
         [*whylate, "explain", str(directory), "--json"],
         check=True, capture_output=True, timeout=300,
     )  # fmt: skip

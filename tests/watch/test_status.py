@@ -14,6 +14,7 @@ import pytest
 from terminals import Terminal
 from watched_runs import finished
 
+import starts
 from whylate.boards.board import notify_nobody
 from whylate.boards.local import LocalBoard
 from whylate.boards.notes import note_image, note_power, noted_run
@@ -33,7 +34,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def whylate(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "whylate", "board", *arguments],
         capture_output=True,
         text=True,

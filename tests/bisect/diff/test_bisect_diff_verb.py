@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from bisect_roots import enter, write_root
 from whylate.bisect.differences.find import find_differences
 from whylate.bisect.differences.terminal import tree_lines
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.machine
 
 
 def diff(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "whylate", "bisect", "diff", *map(str, words)],
         check=False, capture_output=True, text=True, cwd=cwd,
         env={**os.environ, "COLUMNS": "100"},

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import platform
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import starts
 from own_roots import tiny_root, write_tarball
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -42,7 +42,7 @@ def test_a_line_is_found_by_boots_and_confirmed_both_ways(tmp_path: Path) -> Non
         sides.append(write_tarball(tmp_path / f"{name}.tar", files))
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN)
-    done = subprocess.run(
+    done = starts.run(
         [sys.executable, "-m", "whylate", "bisect", "images", *map(str, sides), str(plan),
          "--statistic", "wall time", "--json", "-o", str(tmp_path / "b")],
         capture_output=True, text=True, timeout=1500, check=False,

@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import struct
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import starts
 from virtual_time_runs import WHYLATE, measure
 from whylate.boards.errors import BoardError
 from whylate.boards.qemu import planned, snapshots
@@ -273,7 +273,7 @@ def test_a_damaged_snapshot_is_removed_and_the_board_boots(own: Path, tmp_path: 
     first = run(tmp_path / "a")
     (state,) = own.glob("*/state")
     state.write_bytes(state.read_bytes()[:1000])
-    done = subprocess.run(
+    done = starts.run(
         [WHYLATE, "measure", "--virtual-time", "-o", str(tmp_path / "b"), "virt-arm64", "--smp",
          "1", "--for", "50ms", "--no-recorder"],
         capture_output=True, text=True, check=False, timeout=120,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import starts
 from virtual_time_runs import WHYLATE, measure, result, start
 
 pytestmark = pytest.mark.qemu
@@ -24,7 +24,7 @@ def own_boards(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
 
 
 def diff(*words: str) -> tuple[int, dict[str, Any]]:
-    done = subprocess.run(
+    done = starts.run(
         [WHYLATE, "diff", "--json", *words], capture_output=True, check=False, timeout=60
     )
     return done.returncode, json.loads(done.stdout)
@@ -35,7 +35,7 @@ def busy_host(directory: Path) -> Path:
     library = directory / "busy_host.so"
     source = Path(__file__).with_name("busy_host.c")
     command = ["cc", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run([*command, "-o", library, source], check=True, timeout=60)
+    starts.run([*command, "-o", library, source], check=True, timeout=60)
     return library
 
 
@@ -113,7 +113,7 @@ def test_both_cpus_of_a_board_get_their_turns_under_load(
 
 
 def test_a_load_that_cannot_work_there_is_refused_and_the_board_is_off(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = starts.run(
         [WHYLATE, "measure", "virt-arm64", "--virtual-time", "--smp", "1", "--for", "1s",
          "--load", "disk", "-o", str(tmp_path / "r")],
         capture_output=True, text=True, check=False, timeout=120,
@@ -125,7 +125,7 @@ def test_a_load_that_cannot_work_there_is_refused_and_the_board_is_off(tmp_path:
 
 @pytest.mark.parametrize("board", ["local", "raspi3b"])
 def test_a_board_without_virtual_time_says_so(board: str, tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = starts.run(
         [WHYLATE, "measure", board, "--virtual-time", "-o", str(tmp_path / "r")],
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
@@ -163,7 +163,7 @@ def test_a_known_cause_acts_in_a_run_and_what_it_did_is_kept(tmp_path: Path) -> 
 
 
 def test_a_cause_that_a_board_cannot_have_is_refused(tmp_path: Path) -> None:
-    done = subprocess.run(
+    done = starts.run(
         [WHYLATE, "measure", "virt-arm64", "--virtual-time", "--fault", "slow-irq",
          "-o", str(tmp_path / "r")],
         capture_output=True, text=True, check=False, timeout=60,
@@ -180,7 +180,7 @@ def test_on_riscv64_the_caller_of_what_enabled_interrupts_is_named(tmp_path: Pat
         "--threshold", "1ms", "--fault", "bulk-lock size_us=2780 period_us=20000",
     )  # fmt: skip
     assert made["state"] == "complete", made
-    done = subprocess.run(
+    done = starts.run(
         [WHYLATE, "explain", str(tmp_path / "r"), "--json"], capture_output=True, check=False
     )
     answer = json.loads(done.stdout)

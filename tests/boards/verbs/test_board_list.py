@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import starts
 from whylate.lab.description import names
 
 
 def whylate(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith("LG_")}
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "whylate", "board", *arguments],
         capture_output=True,
         text=True,

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import starts
 from own_boards import NEVER_UP, own_boards
 from whylate.boards.board import notify_nobody
 from whylate.boards.qemu import board as qemu_board
@@ -35,7 +36,7 @@ def state() -> Iterator[Path]:
 
 
 def whylate(*arguments: str, data: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starts.run(
         [sys.executable, "-m", "whylate", "board", *arguments],
         capture_output=True,
         text=True,

@@ -92,17 +92,19 @@ ALWAYS_INLINE void shorten(__u64 *part_ns, __u64 before_ns, __u64 most_ns)
  * drop_longest - take from the parts at an end what can have come after it
  *
  * However much came, none of it took longer than there has been time since. In that time the owner
- * did little else: what is taken too much, of parts that came before the end as well, is short.
+ * did little else: what is taken too much, of parts that came before the end as well, is short. A
+ * wait for a lock is not taken where none has ended since.
  */
-ALWAYS_INLINE void drop_longest(struct section_parts *parts, const struct section_parts *began,
-				__u64 now)
+ALWAYS_INLINE void drop_longest(const struct section_owner *owner, struct section_parts *parts,
+				const struct section_parts *began, __u64 now)
 {
 	__u64 since_ns = bpf_ktime_get_ns() - now;
 
 	shorten(&parts->interrupted_ns, began->interrupted_ns, since_ns);
 	shorten(&parts->preempted_ns, began->preempted_ns, since_ns);
 	shorten(&parts->slept_ns, began->slept_ns, since_ns);
-	shorten(&parts->lock_ns, began->lock_ns, since_ns);
+	if (owner->waited_ns > now)
+		shorten(&parts->lock_ns, began->lock_ns, since_ns);
 	shorten(&parts->steal_ns, began->steal_ns, since_ns);
 }
 
@@ -148,7 +150,7 @@ ALWAYS_INLINE __u64 take_mark(struct section_owner *owner, struct section_mark *
 	mark->parts = owner->parts;
 	barrier();
 	if (now)
-		drop_longest(&mark->parts, &began->parts, now);
+		drop_longest(owner, &mark->parts, &began->parts, now);
 	return at;
 }
 

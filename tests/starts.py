@@ -1,0 +1,149 @@
+"""Starts of whylate by a server that has it imported: a third of the CPU time of a start.
+
+`run()` is subprocess.run() for `[sys.executable, "-m", "whylate", ...]`. Tests of signals,
+terminals, the time of a start and the environment of Python start whylate itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+COMMANDS = ([sys.executable, "-m", "whylate"], [str(Path(sys.executable).parent / "whylate")])
+#: Options of subprocess.run() that a start by the server has.
+_KNOWN = {"capture_output", "check", "cwd", "env", "input", "stderr", "stdin", "stdout", "text",
+          "timeout"}  # fmt: skip
+#: Variables that Python reads as it starts begin like these.
+_OF_PYTHON = ("PYTHON", "LC_", "LANG", "LD_", "OPENBLAS", "OMP_", "TZ")
+
+
+def run(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Run a command, which the server starts where it is whylate's; as subprocess.run()."""
+    argv = [os.fspath(word) for word in command]
+    environment = dict(os.environ if options.get("env") is None else options["env"])
+    words = _words(argv)
+    if words is None or _starts_python_otherwise(environment) or not options.keys() <= _KNOWN:
+        return subprocess.run(command, **options)  # noqa: PLW1510 (it is among the options)
+    directory = Path(options.get("cwd") or ".").resolve()
+    with _Streams(options) as streams:
+        status = _start(words, directory, environment, streams.numbers, options.get("timeout"))
+        done = subprocess.CompletedProcess(argv, status, streams.read(1), streams.read(2))
+    if options.get("check"):
+        done.check_returncode()
+    return done
+
+
+def _words(command: list[str]) -> list[str] | None:
+    """Return what a command says to whylate; None where it is another program's."""
+    for first in COMMANDS:
+        if command[: len(first)] == first:
+            return command[len(first) :]
+    return None
+
+
+def _starts_python_otherwise(environment: dict[str, str]) -> bool:
+    return any(
+        name.startswith(_OF_PYTHON) and environment.get(name) != os.environ.get(name)
+        for name in environment.keys() | os.environ.keys()
+    )
+
+
+class _Streams:
+    """Standard input, output and error of a start: files, or what subprocess.run() was given."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._text = bool(options.get("text"))
+        self._files: dict[int, IO[bytes]] = {}
+        self._null = Path(os.devnull).open("r+b", buffering=0)  # noqa: SIM115
+        given = options.get("input")
+        captured = subprocess.PIPE if options.get("capture_output") else None
+        #: The descriptors of the three.
+        self.numbers: list[int] = []
+        self._add(options.get("stdin") if given is None else subprocess.PIPE)
+        self._add(options.get("stdout", captured))
+        self._add(options.get("stderr", captured))
+        if given is not None:
+            self._files[0].write(given.encode() if isinstance(given, str) else given)
+            self._files[0].seek(0)
+
+    def __enter__(self) -> _Streams:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for file in (self._null, *self._files.values()):
+            file.close()
+
+    def read(self, number: int) -> Any:
+        """Return what a stream has; None where it is not captured."""
+        if number not in self._files:
+            return None
+        self._files[number].seek(0)
+        data = self._files[number].read()
+        # As subprocess: universal newlines.
+        return data.decode().replace("\r\n", "\n").replace("\r", "\n") if self._text else data
+
+    def _add(self, what: Any) -> None:
+        number = len(self.numbers)
+        if what is None:
+            self.numbers.append(number)
+        elif what == subprocess.PIPE:
+            self._files[number] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+            self.numbers.append(self._files[number].fileno())
+        elif what == subprocess.STDOUT:
+            self.numbers.append(self.numbers[1])
+        elif what == subprocess.DEVNULL:
+            self.numbers.append(self._null.fileno())
+        else:
+            self.numbers.append(what if isinstance(what, int) else what.fileno())
+
+
+def _start(
+    words: list[str],
+    directory: Path,
+    environment: dict[str, str],
+    standard: list[int],
+    timeout_s: float | None,
+) -> int:
+    """Return the exit status of a start; raises TimeoutExpired when it has been killed."""
+    request = {"words": words, "directory": str(directory), "environment": environment}
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        socket.send_fds(_server(), [json.dumps(request).encode()], [*standard, theirs.fileno()])
+        theirs.close()
+        with ours.makefile() as answers:
+            pid = int(answers.readline())
+            ours.settimeout(timeout_s)
+            try:
+                return int(answers.readline())
+            except TimeoutError:
+                os.kill(pid, signal.SIGKILL)
+                raise subprocess.TimeoutExpired(["whylate", *words], timeout_s or 0) from None
+
+
+@cache
+def _server() -> socket.socket:
+    """Return the socket of a server of this process, which ends with it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    program = Path(__file__).with_name("start_server.py")
+    with theirs:
+        server = subprocess.Popen(
+            [sys.executable, str(program), str(theirs.fileno())],
+            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, cwd="/",
+        )  # fmt: skip
+
+    def end() -> None:
+        ours.close()
+        server.wait()
+
+    atexit.register(end)
+    return ours
