@@ -37,13 +37,12 @@ def test_what_holds_none_is_booted_as_it_is(packed: bytes) -> None:
     assert elf_of(packed) is None
 
 
-@pytest.mark.parametrize(
-    ("output", "kernel"), [(Path("/run/port"), "/k/vmlinux"), (None, "/k/vmlinuz")]
-)
-def test_it_is_booted_in_virtual_time_alone(output: Path | None, kernel: str) -> None:
-    image = replace(IMAGE, plain_kernel=Path("/k/vmlinux"))
+@pytest.mark.parametrize("output", [Path("/run/port"), None])
+@pytest.mark.parametrize("plain", [Path("/k/vmlinux"), None])
+def test_it_is_booted_in_both_times(output: Path | None, plain: Path | None) -> None:
+    image = replace(IMAGE, plain_kernel=plain)
     start = Start(cpus=1, directory=Path("/run"), output=output)
     words = arguments(
         virtual_board("pc"), Qemu(("qemu",), (10, 0)), image, Path("/k/initrd"), start
     )
-    assert words[words.index("-kernel") + 1] == kernel
+    assert words[words.index("-kernel") + 1] == str(plain or "/k/vmlinuz")

@@ -117,8 +117,8 @@ class Script:
 def settling_ms(seed: int) -> int:
     """Return how long a run with that seed waits before it measures, 0 to 255 ms of board time.
 
-    All runs of a board share its boot. The wait moves the run relative to the kernel's periodic work
-    (tick, RCU, housekeeping of every second).
+    All runs of a board share its boot. The wait moves the run relative to the kernel's periodic
+    work (tick, RCU, housekeeping of every second).
     """
     return hashlib.sha256(str(seed).encode()).digest()[0]
 

@@ -290,10 +290,9 @@ def test_a_damaged_snapshot_is_removed_and_the_board_boots(own: Path, tmp_path: 
 def test_the_console_of_a_resumed_board_has_its_boot(own: Path, tmp_path: Path) -> None:
     for name in "ab":
         run(tmp_path / name, "--kernel-arg", "loglevel=7")
-    # The host ends a board that has carried out its plan: how far it switches itself off varies.
-    end = b"the plan was carried out"
-    logs = [(tmp_path / name / "console.log").read_bytes().partition(end) for name in "ab"]
-    assert b"Run /init as init process" in logs[0][0]
-    assert logs[0][:2] == logs[1][:2]
-    assert logs[0][1] == end
+    logs = [(tmp_path / name / "console.log").read_bytes() for name in "ab"]
+    assert b"Run /init as init process" in logs[0]
+    # The host ends a board when it has the results: how much more it prints varies.
+    shorter, longer = sorted(logs, key=len)
+    assert longer.startswith(shorter)
     assert time.time() > (own / "lock").stat().st_mtime

@@ -92,7 +92,7 @@ class PlannedStart:
             )
 
         if not snapshots.has(key):
-            snapshots.take(key, stopping, self.control, self.boot_s)
+            snapshots.create(key, stopping, self.control, self.boot_s)
         try:
             with snapshots.find(key) as snapshot:
                 if snapshot is not None:

@@ -95,7 +95,7 @@ class Snapshots:
             console = (here / "console.log").read_bytes()
             yield Snapshot(here / _MEMORY, here / _STATE, console)
 
-    def take(
+    def create(
         self, key: str, command: Callable[[Path, Path], Sequence[str]], control: Path, boot_s: float
     ) -> None:
         """Boot a board and keep it as it is when it stops; nothing where another process does.
