@@ -52,8 +52,10 @@ build/pairs/one-line/ours.tar: lab/pairs/one-line/recipe.toml | setup-dev probes
 # More workers than a small machine has CPUs: tests wait for half of their time.
 PYTEST := $(PYTHON_IN_VENV) -m pytest -n 4 --dist loadgroup --no-loadscope-reorder
 
+# Tests start whylate a thousand times, and each worker reads all tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
-	@# Also where PYTHONDONTWRITEBYTECODE is set: tests start whylate a thousand times.
 	@$(PYTHON_IN_VENV) -m compileall -q src
 	@# What failed at first is shown with its failure, and looked into.
 	@$(PYTEST) --reruns 1 $(ARGS)

@@ -432,17 +432,24 @@ def test_sums_add_up_to_the_time_between(second: Recording) -> None:
         first_ns = cpu.events[0].time_ns
         stages = [stage for stage in cpu.stages if stage.switched_ns > first_ns]
         begin, end = stages[0], stages[-1]
-        own_ns, since_ns = 0, begin.switched_ns
-        for event in cpu.events:
-            if event.kind != SWITCH or not begin.switched_ns < event.time_ns <= end.switched_ns:
-                continue
-            if event.c == cpu.pid:
-                own_ns += event.time_ns - since_ns
-            if event.d == cpu.pid:
-                since_ns = event.time_ns
+        switches = [
+            event
+            for event in cpu.events
+            if event.kind == SWITCH and begin.switched_ns <= event.time_ns <= end.switched_ns
+        ]
+        own_ns = hidden_ns = breaks = 0
+        for first, then in pairwise(switches):
+            length_ns = then.time_ns - first.time_ns
+            if first.d != then.c:
+                # A switch between them is hidden: whose time this was is not known.
+                breaks += 1
+                hidden_ns += length_ns
+            elif first.d == cpu.pid:
+                own_ns += length_ns
+        assert breaks <= 1 + HIDDEN * len(switches)
         wall_ns = end.switched_ns - begin.switched_ns
         summed_ns = sum(end.sums[i] - begin.sums[i] for i in range(SUMS) if i != STEAL)
-        assert summed_ns + own_ns == pytest.approx(wall_ns, rel=0.03)
+        assert abs(summed_ns + own_ns - wall_ns) <= 0.03 * wall_ns + hidden_ns
         # One falls where an interrupt came while another place was accounted for, whose time is
         # then taken back from it (account_preemptible).
         fell = [

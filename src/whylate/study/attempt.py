@@ -139,12 +139,11 @@ def why_not(outcome: Outcome, applied: Applied, variants: Sequence[Applied]) -> 
     if manifest.state != "complete":
         why = next((f": {problem.text}" for problem in manifest.problems if problem.fatal), "")
         return f"the run was {manifest.state}{why}"
-    if manifest.late_start:
-        return manifest.late_start
+    # First: a run that began late is made again, and would lack the knob again.
     missing = missing_knob(applied, manifest, variants)
     if missing is not None:
         raise RequestError(missing)
-    return ""
+    return manifest.late_start
 
 
 def clear(directory: Path) -> None:
