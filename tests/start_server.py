@@ -14,61 +14,92 @@ import selectors
 import signal
 import socket
 import sys
+from dataclasses import dataclass
 from typing import NoReturn
 
 #: Of a request: its words, directory and environment.
 LONGEST = 1 << 20
-#: With a request: standard input, output and error, and where the answer goes.
-DESCRIPTORS = 4
+#: With a request: standard input, output and error.
+DESCRIPTORS = 3
+
+
+@dataclass(frozen=True)
+class Start:
+    """A process that was forked; imports: a file with the names of what it has imported."""
+
+    pid: int
+    client: socket.socket
+    imports: int
 
 
 class StartServer:
-    """Forks a process for each request, and answers with its number and with its exit status."""
+    """Forks a process for each client, and answers with its exit status.
 
-    def __init__(self, requests: socket.socket) -> None:
-        self._requests = requests
+    A client says "N\\n" for a signal N to its process. When it goes, the process is killed.
+    """
+
+    def __init__(self, listener: socket.socket, life: int) -> None:
+        """life: a pipe whose other end closes when the tests have ended."""
+        self._listener = listener
         self._selector = selectors.DefaultSelector()
-        self._selector.register(requests, selectors.EVENT_READ)
+        self._selector.register(listener, selectors.EVENT_READ)
+        self._selector.register(life, selectors.EVENT_READ)
+        self._life = life
 
     def serve(self) -> None:
-        """Serve until whoever asks is gone."""
+        """Serve until the tests have ended."""
         while True:
             for key, _ in self._selector.select():
-                if key.data is not None:
-                    self._answer(key.fd, *key.data)
-                elif not self._start():
+                if key.fd == self._life:
                     return
+                if key.fileobj is self._listener:
+                    self._start()
+                elif isinstance(key.fileobj, socket.socket):
+                    self._signal(key.data)
+                else:
+                    self._answer(key.fd, key.data)
 
-    def _start(self) -> bool:
-        data, descriptors, _, _ = socket.recv_fds(self._requests, LONGEST, DESCRIPTORS)
-        if not data:
-            return False
-        for descriptor in descriptors:
+    def _start(self) -> None:
+        client, _ = self._listener.accept()
+        data, standard, _, _ = socket.recv_fds(client, LONGEST, DESCRIPTORS)
+        if len(standard) != DESCRIPTORS:
+            client.close()
+            return
+        for descriptor in standard:
             os.set_inheritable(descriptor, False)
-        *standard, answer = descriptors
         imports = os.memfd_create("imports")
         pid = os.fork()
         if not pid:
             self._selector.close()
-            self._requests.close()
-            os.close(answer)
+            self._listener.close()
+            client.close()
             _run(json.loads(data), standard, imports)
         for descriptor in standard:
             os.close(descriptor)
-        os.write(answer, f"{pid}\n".encode())
-        ended = os.pidfd_open(pid)
-        self._selector.register(ended, selectors.EVENT_READ, (pid, answer, imports))
-        return True
+        start = Start(pid, client, imports)
+        self._selector.register(client, selectors.EVENT_READ, start)
+        self._selector.register(os.pidfd_open(pid), selectors.EVENT_READ, start)
 
-    def _answer(self, ended: int, pid: int, answer: int, imports: int) -> None:
+    def _signal(self, start: Start) -> None:
+        try:
+            number = int(start.client.recv(16) or signal.SIGKILL)
+        except OSError:
+            number = signal.SIGKILL
+        # It is not reaped before its client is forgotten: the number is still its own.
+        os.kill(start.pid, number)
+        if number == signal.SIGKILL:
+            self._selector.unregister(start.client)
+
+    def _answer(self, ended: int, start: Start) -> None:
         self._selector.unregister(ended)
         os.close(ended)
-        _, status = os.waitpid(pid, 0)
-        # Who asked may have given it up.
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(start.client)
+        _, status = os.waitpid(start.pid, 0)
         with contextlib.suppress(OSError):
-            os.write(answer, f"{os.waitstatus_to_exitcode(status)}\n".encode())
-        os.close(answer)
-        with open(imports) as file:
+            start.client.send(b"%d" % os.waitstatus_to_exitcode(status))
+        start.client.close()
+        with os.fdopen(start.imports) as file:
             file.seek(0)
             _import(file.read().split())
 
@@ -108,4 +139,4 @@ if __name__ == "__main__":
     # Ctrl-C is for the tests.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _import(["whylate.cli"])
-    StartServer(socket.socket(fileno=int(sys.argv[1]))).serve()
+    StartServer(socket.socket(fileno=int(sys.argv[1])), sys.stdin.fileno()).serve()

@@ -7,17 +7,18 @@ terminals, the time of a start and the environment of Python start whylate itsel
 from __future__ import annotations
 
 import atexit
-import json
 import os
-import signal
+import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
+
+from start_client import request
 
 COMMANDS = ([sys.executable, "-m", "whylate"], [str(Path(sys.executable).parent / "whylate")])
 #: Options of subprocess.run() that a start by the server has.
@@ -32,7 +33,7 @@ def run(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedPr
     argv = [os.fspath(word) for word in command]
     environment = dict(os.environ if options.get("env") is None else options["env"])
     words = _words(argv)
-    if words is None or _starts_python_otherwise(environment) or not options.keys() <= _KNOWN:
+    if words is None or _of_python(environment) != _SERVER_HAS or not options.keys() <= _KNOWN:
         return subprocess.run(command, **options)  # noqa: PLW1510 (it is among the options)
     directory = Path(options.get("cwd") or ".").resolve()
     with _Streams(options) as streams:
@@ -51,11 +52,13 @@ def _words(command: list[str]) -> list[str] | None:
     return None
 
 
-def _starts_python_otherwise(environment: dict[str, str]) -> bool:
-    return any(
-        name.startswith(_OF_PYTHON) and environment.get(name) != os.environ.get(name)
-        for name in environment.keys() | os.environ.keys()
-    )
+def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what Python reads of an environment as it starts."""
+    return {name: value for name, value in environment.items() if name.startswith(_OF_PYTHON)}
+
+
+#: The server's own environment is that of these tests before any changed it.
+_SERVER_HAS = _of_python(os.environ)
 
 
 class _Streams:
@@ -115,35 +118,33 @@ def _start(
     timeout_s: float | None,
 ) -> int:
     """Return the exit status of a start; raises TimeoutExpired when it has been killed."""
-    request = {"words": words, "directory": str(directory), "environment": environment}
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        socket.send_fds(_server(), [json.dumps(request).encode()], [*standard, theirs.fileno()])
-        theirs.close()
-        with ours.makefile() as answers:
-            pid = int(answers.readline())
-            ours.settimeout(timeout_s)
-            try:
-                return int(answers.readline())
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                raise subprocess.TimeoutExpired(["whylate", *words], timeout_s or 0) from None
+    with request(server(), words, str(directory), environment, standard) as client:
+        client.settimeout(timeout_s)
+        try:
+            return int(client.recv(16))
+        except TimeoutError:
+            raise subprocess.TimeoutExpired(["whylate", *words], timeout_s or 0) from None
 
 
 @cache
-def _server() -> socket.socket:
+def server() -> str:
     """Return the socket of a server of this process, which ends with it."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    program = Path(__file__).with_name("start_server.py")
-    with theirs:
-        server = subprocess.Popen(
-            [sys.executable, str(program), str(theirs.fileno())],
-            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, cwd="/",
+    directory = tempfile.mkdtemp(prefix="wls")
+    path = f"{directory}/starts"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(path)
+        listener.listen()
+        process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("start_server.py")),
+             str(listener.fileno())],
+            pass_fds=[listener.fileno()], stdin=subprocess.PIPE, cwd="/",
+            env={**{n: v for n, v in os.environ.items() if n not in _of_python(os.environ)},
+                 **_SERVER_HAS},
         )  # fmt: skip
 
     def end() -> None:
-        ours.close()
-        server.wait()
+        process.communicate()
+        shutil.rmtree(directory, ignore_errors=True)
 
     atexit.register(end)
-    return ours
+    return path

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import start_client
 import starts
 
 WHYLATE = [sys.executable, "-m", "whylate"]
@@ -58,3 +59,21 @@ def test_a_start_that_fails_raises_where_that_is_asked() -> None:
 def test_another_program_is_started_as_ever() -> None:
     done = starts.run(["sh", "-c", "echo $0"], capture_output=True, text=True, check=True)
     assert done.stdout == "sh\n"
+
+
+def test_a_shell_s_start_ends_as_it_does_and_signals_reach_it(tmp_path: Path) -> None:
+    client = f"{sys.executable} -IS {start_client.__file__} {starts.server()}"
+    script = f"""
+        {client} nonsense; echo $?
+        {client} board run local -- sh -c 'touch begun; sleep 60' & whylate=$!
+        while [ ! -e begun ]; do sleep 0.05; done
+        kill -TERM $whylate; wait $whylate; echo $?
+        {client} board run local -- sh -c 'touch again; exec sleep 5' & whylate=$!
+        while [ ! -e again ]; do sleep 0.05; done
+        kill -KILL $whylate; wait $whylate; echo $?
+    """
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=50
+    )
+    assert done.stdout.split() == ["2", "143", "137"]
+    assert "No such command" in done.stderr

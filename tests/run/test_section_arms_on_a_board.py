@@ -31,7 +31,8 @@ def test_where_reading_memory_takes_as_long_as_reading_caches_nothing_is_compare
     result = CliRunner().invoke(
         whylate,
         ["section", "try_to_wake_up", BOARD, "--virtual-time", "--smp", "1", "--load", "timer:1",
-         "--experiment", "prefetch", "--for", "300ms", "--json", "-o", str(tmp_path / "r")],
+         "--experiment", "prefetch", "--one-in", "8", "--for", "1s", "--json",
+         "-o", str(tmp_path / "r")],
     )  # fmt: skip
     assert result.stdout, result.output
     experiment: dict[str, Any] = json.loads(result.stdout)["section"]["experiment"]

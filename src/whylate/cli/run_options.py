@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -218,6 +220,11 @@ def make_runs(workload: Workload, options: RunOptions, phases: int | None = None
 
 
 def new_directory(parent: str, name: str = "") -> Path:
-    """Return where results lie that were given no place: PARENT/TIME or PARENT/TIME-NAME."""
+    """Return where results lie that were given no place: PARENT/TIME or PARENT/TIME-NAME.
+
+    Of several in one second each but the first has a number: PARENT/TIME-NAME-2.
+    """
     stamp = datetime.now().astimezone().strftime("%Y-%m-%d-%H%M%S")
-    return Path(parent) / (f"{stamp}-{path_part(name)}" if name else stamp)
+    first = Path(parent) / (f"{stamp}-{path_part(name)}" if name else stamp)
+    numbered = (first.with_name(f"{first.name}-{number}") for number in itertools.count(2))
+    return next(path for path in itertools.chain([first], numbered) if not os.path.lexists(path))
