@@ -50,6 +50,8 @@ LOG_S = 60.0
 _ANSWERED: tuple[FailureKind, ...] = ("run-failed", "job-failed", "timed-out")
 #: A run that is asked to end has so long for it.
 LEAVE_S = 10.0
+#: What a probe sent before its kernel panicked has arrived after this.
+PANICKED_S = 2.0
 #: A board that was up answers within this.
 ANSWER_S = 20.0
 #: A call that waits for a board that reboots may take so much longer than it should.
@@ -117,6 +119,8 @@ class CycleRunner:
         self._off_first = off_first
         self._mark_seen = mark_seen
         self._leave_crashed = leave_crashed
+        #: Whether the line to the probe of a kernel that panicked is about to end.
+        self._ends_line = False
         self._card = card
         self._reboots = reboot
         self._reboot_s: float | None = None
@@ -371,7 +375,13 @@ class CycleRunner:
 
     def _ends_early(self) -> bool:
         """Whether the run is to end: the user wants it, or the kernel is dead."""
-        return self._stopped() or self._has_panicked()
+        if not self._has_panicked():
+            return self._stopped()
+        if not self._ends_line:
+            # The run would wait a minute for its answer.
+            self._ends_line = True
+            self._guard.stage(PANICKED_S, LEAVE_S, self._line.end, self._limit_s(HANG_UP_S))
+        return True
 
     def _has_panicked(self) -> bool:
         return self._tail is not None and self._tail.has_panicked()
@@ -453,7 +463,8 @@ class CycleRunner:
         self._unless_left()
         if kind != "hung" and (self._guard.hung_up or self._guard.cut == "late"):
             why = f"it exceeded its time limit: {why}"
-            kind = "timed-out" if self._guard.cut is None and self._answers() else "hung"
+            dead = self._has_panicked() or self._guard.cut is not None
+            kind = "timed-out" if not dead and self._answers() else "hung"
             self._unless_left()
         raise CycleFailedError(kind, why) from None
 
