@@ -80,6 +80,8 @@ def loaded(lines: Sequence[Sequence[str]]) -> list[tuple[int, set[str]]]:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
+    # Shown where a test fails: why a command did not end well.
+    sys.stderr.write(done.stderr)
     return [(status, set(names)) for status, names in json.loads(done.stdout)]
 
 

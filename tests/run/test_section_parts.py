@@ -46,6 +46,7 @@ class Run:
     """A run: its rows by column, and what is said of them."""
 
     rows: dict[str, NDArray[np.int64]]
+    dropped: int
     section: SectionReport
     figures: SectionFigures
 
@@ -88,7 +89,8 @@ def run_of(folder: Path, place: Path, condition: str, *program: str) -> Run:
     rows = {name: table[name].to_numpy() for name in ("latency_ns", "pid", *PARTS)}
     summary = summarize(recording.series, manifest, "r", executions=recording.executions)
     assert summary.section is not None
-    return Run(rows, section, summary.section)
+    dropped = sum(cpu.dropped for cpu in manifest.cpus)
+    return Run(rows, dropped, section, summary.section)
 
 
 def make_runs(condition: str, *program: str) -> Callable[..., Run]:
@@ -220,7 +222,11 @@ def test_who_sleeps_for_a_lock_is_not_asleep(fights: Run) -> None:
 def test_the_waits_that_are_told_are_those_of_the_rows(fights: Run) -> None:
     has_locks(fights)
     told = fights.section.locks
-    assert sum(lock.total_ns for lock in told) == fights.rows["lock_ns"].sum()
+    told_ns, seen_ns = sum(lock.total_ns for lock in told), fights.rows["lock_ns"].sum()
+    # A wait that ends right behind an execution is told, and may be taken from its row
+    # (drop_longest). A busy machine drops rows, whose waits are told.
+    assert seen_ns <= told_ns
+    assert fights.dropped or seen_ns >= 0.999 * told_ns
     assert sum(lock.count for lock in told) >= (fights.rows["lock_ns"] > 0).sum()
     first = fights.figures.locks[0]
     assert is_for_directory(first), first

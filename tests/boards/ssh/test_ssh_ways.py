@@ -34,7 +34,8 @@ def test_a_port_that_accepts_without_a_banner_is_silent(user: User) -> None:
         began = time.monotonic()
         why = SshBoard(f"ssh://root@127.0.0.1:{listener.getsockname()[1]}").why_silent()
         assert why is not None
-        assert "timed out" in why
+        # On a busy machine ssh is ended before it says that.
+        assert "timed out" in why or why == "ssh printed nothing"
         assert time.monotonic() - began < ssh_module.GREETING_S + ssh_module.PARTING_S
 
 
