@@ -17,7 +17,7 @@ import sys
 from dataclasses import dataclass
 from typing import NoReturn
 
-#: Of a request: its words, directory and environment.
+#: Bytes of a request, which has words, a directory and an environment.
 LONGEST = 1 << 20
 #: With a request: standard input, output and error.
 DESCRIPTORS = 3

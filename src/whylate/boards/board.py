@@ -45,7 +45,7 @@ class StartedProbe:
     keepalive_s: float = 0.0
     #: A caveat about how it was started, for the reader of the results; empty: none.
     warning: str = ""
-    #: Of a virtual board in virtual time: whether it booted for this run or was resumed.
+    #: How a virtual board in virtual time came up for this run.
     came_up: Literal["", "booted", "resumed from a snapshot"] = ""
     #: Of a virtual board in real time: the CPUs of this machine that emulate its own.
     host_cpus: int | None = None

@@ -50,7 +50,7 @@ LOG_S = 60.0
 _ANSWERED: tuple[FailureKind, ...] = ("run-failed", "job-failed", "timed-out")
 #: A run that is asked to end has so long for it.
 LEAVE_S = 10.0
-#: What a probe sent before its kernel panicked has arrived after this.
+#: The last words of a probe whose kernel panicked have arrived after this.
 PANICKED_S = 2.0
 #: A board that was up answers within this.
 ANSWER_S = 20.0

@@ -347,7 +347,6 @@ class QemuBoard:
             self._qemu(),
             image,
             self.machine,
-            self.machine.control_socket,
             turns,
             BOOT_S,
         )

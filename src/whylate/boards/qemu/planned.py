@@ -49,7 +49,7 @@ def write_handover(path: Path, files: Iterable[ImageFile]) -> None:
 class PlannedStart:
     """A board that is started with the files of a run, and what starts it.
 
-    control: the socket for QEMU's monitor. turns: words before QEMU's command, without which two
+    turns: words before QEMU's command, without which two
     boots may differ (whylate.boards.qemu.arguments.fixed_turns).
     """
 
@@ -57,7 +57,6 @@ class PlannedStart:
     qemu: Qemu
     image: Image
     machine: Machine
-    control: Path
     turns: Sequence[str]
     boot_s: float
 
@@ -67,7 +66,7 @@ class PlannedStart:
         handover: the files of the run (write_handover).
         """
         # What the seed of a run changes is in its plan: all boots are the same.
-        start = replace(start, seed=0, handover=handover, control=self.control)
+        start = replace(start, seed=0, handover=handover, control=self.machine.control_socket)
         if self.turns and self.qemu.version >= FROM and os.environ.get(VARIABLE) != "0":
             try:
                 if self._resume(start):
@@ -92,12 +91,12 @@ class PlannedStart:
             )
 
         if not snapshots.has(key):
-            snapshots.create(key, stopping, self.control, self.boot_s)
+            snapshots.create(key, stopping, self.machine.control_socket, self.boot_s)
         try:
             with snapshots.find(key) as snapshot:
                 if snapshot is not None:
                     command = self._command(replace(start, memory=snapshot.memory))
-                    resume(self.machine, command, self.control, snapshot)
+                    resume(self.machine, command, snapshot)
                 return snapshot is not None
         except BoardError:
             snapshots.remove(key)

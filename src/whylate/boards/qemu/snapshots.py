@@ -41,14 +41,14 @@ class Snapshot:
     console: bytes
 
 
-def resume(machine: Machine, command: Sequence[str], control: Path, snapshot: Snapshot) -> None:
+def resume(machine: Machine, command: Sequence[str], snapshot: Snapshot) -> None:
     """Start QEMU as it was when a snapshot was taken; raises BoardError.
 
-    control: the socket of its monitor, which the command names.
+    command: names the machine's socket for its monitor.
     """
     machine.start(command, outlive=False, console=snapshot.console)
     try:
-        with Qmp(control, RESUME_S, lambda: machine.pid is not None) as qmp:
+        with Qmp(machine.control_socket, RESUME_S, lambda: machine.pid is not None) as qmp:
             qmp.migrate("migrate-incoming", snapshot.state)
             qmp.run("cont")
     except QmpError as error:
