@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench_boards import free_port
-from bench_requests import wait_until
 
 from network_hosts import Host
 
@@ -54,7 +54,7 @@ class Coordinator:
         self._log = (directory / "labgrid.log").open("wb")
         self._exporters: list[subprocess.Popen[bytes]] = []
         self._coordinator = self._start(self._enter, "labgrid-coordinator", "-l", listens_at)
-        assert wait_until(lambda: self._places() is not None)
+        self._call((["places"], ""))
 
     def export(
         self, name: str, group: str, resources: Sequence[str], at: Exporting | None = None
@@ -87,11 +87,14 @@ class Coordinator:
         ).stdout
 
     def create(self, place: str, match: str) -> None:
-        self.client("-p", place, "create")
-        self.client("-p", place, "add-match", match)
         group = match.rpartition("/")[0]
+        calls: list[tuple[list[str], str | None]] = [
+            (["-p", place, "create"], None),
+            (["-p", place, "add-match", match], None),
+        ]
         if not group.startswith("gone/"):
-            assert wait_until(lambda: group in self.client("resources"))
+            calls.append((["resources"], group))
+        self._call(*calls)
 
     def owner(self, place: str) -> str | None:
         """Who has a place, as labgrid itself says."""
@@ -126,11 +129,16 @@ class Coordinator:
             [*enter, TOOLS / tool, *words], cwd=self._directory, stdout=self._log, stderr=self._log
         )
 
-    def _places(self) -> str | None:
-        try:
-            return self.client("places")
-        except subprocess.CalledProcessError:
-            return None
+    def _call(self, *calls: tuple[list[str], str | None]) -> None:
+        """Make calls of labgrid-client: see labgrid_calls.py."""
+        script = Path(__file__).with_name("labgrid_calls.py")
+        subprocess.run(
+            [*self._enter, sys.executable, script, json.dumps(calls)],
+            env=dict(os.environ, LG_COORDINATOR=self.address),
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
 
 
 @contextmanager

@@ -48,9 +48,9 @@ class Lab:
     def study(self, boards: tuple[str, ...] = BOARDS) -> subprocess.Popen[str]:
         """Start the study, or resume it."""
         # More than are made while a lost board is waited for.
-        words = ["--variant", "base", "--variant", "other:priority=20", "--runs", "60"]
+        words = ["--variant", "base", "--variant", "other:priority=20", "--runs", "40"]
         words += [word for board in boards for word in ("--board", board)]
-        words += ["--for", "100ms", "--interval", "1ms", "--warm-up", "10ms", "--no-recorder"]
+        words += ["--for", "500ms", "--interval", "1ms", "--warm-up", "10ms", "--no-recorder"]
         study = Desk(self.desk, self.user, self.directory / "run").start(
             "study", "run", *words, "-o", str(self.directory / "study"),
             LG_COORDINATOR=self.coordinator.address,

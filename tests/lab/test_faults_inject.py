@@ -68,7 +68,7 @@ def _state() -> list[bytes]:
 def test_a_board_that_was_on_stays_on_and_is_left_as_it_was_found() -> None:
     before = _state()
     modules = (use("irqs-off"), use("slow-irq"), use("late-idle"), use("rt-throttling"))
-    logs = inject_on("pc", Injection(modules, 2.0), notify_nobody)
+    logs = inject_on("pc", Injection(modules, 1.0), notify_nobody)
     assert [log.fault.name for log in logs] == [fault.name for fault in modules]
     assert all(log.events for log in logs)
     assert _state() == before

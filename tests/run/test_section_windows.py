@@ -96,7 +96,7 @@ def make_run(condition: str, engine: str, *program: str) -> Callable[..., Run]:
 
 sleeps = make_run("", "bpf", "sleeps", "500")
 traced = make_run("", "tracefs", "sleeps", "500")
-fights = make_run(f"if id=={RENAME}", "bpf", "fights", "24", "500")
+fights = make_run(f"if id=={RENAME}", "bpf", "fights", "8", "250")
 RUNS = ("sleeps", "traced", "fights")
 
 
@@ -115,6 +115,9 @@ def test_what_the_recorder_saw_is_what_the_section_counted(
         assert sum(piece.length_ns for piece in pieces) == breakdown.latency_ns
         assert each.window.pid == row["pid"]
         leaves = row["slept_ns"] > 0 or row["lock_ns"] > NEAR_NS or row["begin_cpu"] != row["cpu"]
+        # A window holds so many events: on a busy machine the longest executions have more.
+        if each.window.observed_ns > each.window.due_ns:
+            continue
         left += leaves
         # From being woken on, where the kernel does not trace switches from its idle threads.
         lost = sum(piece.length_ns for piece in pieces if piece.cause is Cause.NOT_OBSERVED)
@@ -126,6 +129,7 @@ def test_what_the_recorder_saw_is_what_the_section_counted(
         # A part of the section is the wait for a lock, asleep or not.
         wrong += not least - NEAR_NS <= away <= least + row["lock_ns"] + NEAR_NS
     # Threads that sleep are woken, and run on, on any CPU.
+    assert left > 10
     assert whole > 0.8 * left
     # The section has missed a switch back in one of 267: its time was unexplained there.
     assert wrong <= 0.02 * len(run.traced)

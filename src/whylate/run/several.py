@@ -27,6 +27,7 @@ from whylate.run.measure import measure
 from whylate.run.preparation.board import prepared
 from whylate.run.preparation.model import NOTHING, Preparation
 from whylate.run.progress import Observer
+from whylate.run.threads import wait_for_threads
 from whylate.run.unattended import measure_unattended
 
 #: What a run may raise that is no defect of whylate.
@@ -125,8 +126,7 @@ def carry_out_rounds(rounds: Sequence[Sequence[Job]], stopped: Callable[[], bool
     ]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    wait_for_threads(threads)
     return [outcome for results in outcomes for outcome in results]
 
 

@@ -13,6 +13,7 @@ from whylate.run.errors import RequestError
 from whylate.run.knobs.apply import apply_knobs
 from whylate.run.progress import Observer
 from whylate.run.several import Job
+from whylate.run.threads import wait_for_threads
 from whylate.study.attempt import Attempts, Open, why_not
 from whylate.study.check import check_knobs
 from whylate.study.journal import StudyJournal, recorded_runs, recording_path
@@ -67,8 +68,7 @@ def run_study(
     threads = [threading.Thread(target=study.on_board, args=(board,)) for board in plan.boards]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    wait_for_threads(threads)
     if study.errors:
         raise study.errors[0]
     return study.result

@@ -13,6 +13,7 @@ import pytest
 
 import starts
 from virtual_time_runs import WHYLATE, measure, result, start
+from whylate.recording.store.journal import NAME
 
 pytestmark = pytest.mark.qemu
 
@@ -40,16 +41,22 @@ def busy_host(directory: Path) -> Path:
 
 
 def test_a_run_repeats_to_the_nanosecond_though_its_reader_is_stopped(tmp_path: Path) -> None:
-    board = ("virt-arm64", "--smp", "1", "--for", "500ms", "--load", "memory")
+    # Where a load only computes, the warm-up alone takes the host several seconds.
+    board = ("virt-arm64", "--smp", "1", "--for", "1s", "--load", "timer")
     first = measure(tmp_path / "a", *board)
     again = start(tmp_path / "b", *board)
-    time.sleep(1.5)
+    journal = tmp_path / "b" / NAME
+    deadline = time.monotonic() + 60
+    # It has read a part of the run.
+    while not (journal.exists() and journal.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.02)
     os.kill(again.pid, signal.SIGSTOP)
-    time.sleep(5)
+    time.sleep(2)
+    assert again.poll() is None
     os.kill(again.pid, signal.SIGCONT)
     second = result(again)
     assert first["state"] == second["state"] == "complete"
-    assert (first["expected"], first["dropped"]) == (500, 0)
+    assert (first["expected"], first["dropped"]) == (1_000, 0)
     assert first["samples_sha256"] == second["samples_sha256"]
     assert diff(str(tmp_path / "a"), str(tmp_path / "b"))[0] == 0
 

@@ -22,6 +22,7 @@ from whylate.bisect.commits.git import GitError, run_git
 from whylate.bisect.ordered.versions import UnavailableError
 from whylate.files import sha256_of
 from whylate.recording.errors import DiskError
+from whylate.run.threads import wait_for_futures
 from whylate.text import plain
 
 BUILDS = "builds"
@@ -112,6 +113,7 @@ class Builds:
         """
         ahead = self._ahead.pop(version, None)
         if ahead is not None and not ahead.cancel():
+            wait_for_futures([ahead])
             ahead.result()
         self._make(version, nice=False)
         return self.path(version)

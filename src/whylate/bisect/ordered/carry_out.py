@@ -26,6 +26,7 @@ from whylate.bisect.ordered.versions import (
 )
 from whylate.bisect.outcome import NoOutcomeError
 from whylate.run.progress import Observer
+from whylate.run.threads import wait_for_futures
 from whylate.stats.ordered_search.ahead import likely_next
 from whylate.stats.ordered_search.answer import Answer, Kind
 from whylate.stats.ordered_search.confirmation import Confirmation, Pair, next_confirmation
@@ -234,6 +235,7 @@ class _Bisection:
                     pool.submit(self._run_on, board, version, n, kind)
                     for board, n in zip(boards, numbers, strict=True)
                 ]
+                wait_for_futures(runs)
             outcomes = [run.result() for run in runs]
         if self._stopped():
             return False  # the runs are made again when the bisection is resumed

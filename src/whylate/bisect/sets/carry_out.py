@@ -24,6 +24,7 @@ from whylate.recording.errors import RecordingError
 from whylate.run.errors import RequestError
 from whylate.run.progress import Observer
 from whylate.run.several import Job
+from whylate.run.threads import wait_for_threads
 from whylate.stats.arrays import Bools
 from whylate.stats.search.machine import advance
 from whylate.stats.search.model import Answer, Hybrid, Purpose
@@ -204,8 +205,7 @@ class _Bisection:
         threads = [threading.Thread(target=make, args=(hybrids,)) for hybrids in by_board.values()]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        wait_for_threads(threads)
         if errors:
             raise errors[0]
 

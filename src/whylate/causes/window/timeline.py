@@ -217,6 +217,15 @@ class _Cpu:
         self.chosen_ns = time_ns
 
 
+#: Kinds of events that change the state of a CPU: between two of them it is one segment.
+_CHANGES = frozenset({
+    Kind.SWITCH, Kind.PRIO, Kind.IRQ_ENTRY, Kind.IRQ_EXIT, Kind.VECTOR_ENTRY, Kind.VECTOR_EXIT,
+    Kind.SOFTIRQ_ENTRY, Kind.SOFTIRQ_EXIT, Kind.TIMER_ENTRY, Kind.TIMER_EXIT, Kind.CALL_ENTRY,
+    Kind.CALL_EXIT, Kind.DEFERRED_ENTRY, Kind.DEFERRED_EXIT, Kind.LOCK_BEGIN, Kind.LOCK_END,
+    Kind.IDLE_ENTRY, Kind.IDLE_EXIT,
+})  # fmt: skip
+
+
 def _push(stack: list[str], name: str) -> None:
     if len(stack) < DEEPEST:
         stack.append(name)
@@ -247,7 +256,7 @@ def cut_segments(events: Sequence[Event], cpu: int, start_ns: int, end_ns: int) 
             continue
         latest = max(latest, event.time_ns)
         until = min(latest, end_ns)
-        if until > at:
+        if until > at and event.kind in _CHANGES:
             cut.append(state.segment(at, until))
             at = until
         if event.kind is Kind.NMI:
@@ -286,6 +295,9 @@ def _within_callbacks(segments: list[Segment], callbacks: list[_Callback]) -> It
 
     What interrupted a callback, and whoever had the CPU meanwhile, stays what it is.
     """
+    if not callbacks:
+        yield from segments
+        return
     callbacks = sorted(callbacks, key=lambda callback: callback.start_ns)
     first = 0
     for segment in segments:
@@ -302,7 +314,9 @@ def _within_callbacks(segments: list[Segment], callbacks: list[_Callback]) -> It
                 yield replace(segment, start_ns=at, end_ns=start)
             yield replace(segment, start_ns=start, end_ns=end, within=callback.name)
             at = end
-        if at < segment.end_ns:
+        if at == segment.start_ns:
+            yield segment
+        elif at < segment.end_ns:
             yield replace(segment, start_ns=at)
 
 
@@ -385,13 +399,21 @@ _S = TypeVar("_S", bound=_Stretch)
 def join_adjoining(parts: Iterable[_S]) -> list[_S]:
     """Join neighbours that adjoin and differ in nothing but their times."""
     joined: list[_S] = []
+    last, end_ns = None, 0
     for part in parts:
-        last = joined[-1] if joined else None
-        if last is not None and last.end_ns == part.start_ns and _alike(last, part):
-            joined[-1] = replace(last, end_ns=part.end_ns)
-        else:
-            joined.append(part)
+        if last is not None and end_ns == part.start_ns and _alike(last, part):
+            end_ns = part.end_ns
+            continue
+        if last is not None:
+            joined.append(_until(last, end_ns))
+        last, end_ns = part, part.end_ns
+    if last is not None:
+        joined.append(_until(last, end_ns))
     return joined
+
+
+def _until(part: _S, end_ns: int) -> _S:
+    return part if part.end_ns == end_ns else replace(part, end_ns=end_ns)
 
 
 def _alike(first: _Stretch, second: _Stretch) -> bool:
