@@ -49,24 +49,24 @@ lab: setup-dev probes build/pairs/one-line/ours.tar ## fetch kernels and make th
 build/pairs/one-line/ours.tar: lab/pairs/one-line/recipe.toml | setup-dev probes
 	-@$(WHYLATE) lab pair one-line -o $(@D)
 
-# More workers than a small machine has CPUs: tests wait for half of their time.
-PYTEST := $(PYTHON_IN_VENV) -m pytest -n 4 --dist loadgroup --no-loadscope-reorder
+PYTEST := $(PYTHON_IN_VENV) -m pytest --dist loadgroup --no-loadscope-reorder
 
 # Tests start whylate a thousand times, and each worker reads all tests.
 unexport PYTHONDONTWRITEBYTECODE
 
 test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
 	@$(PYTHON_IN_VENV) -m compileall -q src
+	@# More workers than a small machine has CPUs: tests wait for half of their time.
 	@# What failed at first is shown with its failure, and looked into.
-	@$(PYTEST) --reruns 1 $(ARGS)
+	@$(PYTEST) -n 4 --reruns 1 $(ARGS)
 
-# What computes, what agrees between files, and one measurement of this machine.
+# What computes, what agrees between files, and one measurement of this machine; no browser.
 QUICK := $(addprefix tests/,causes compare house predict recording report stats summary wire \
 	test_files.py test_quantities.py test_repository.py test_text.py run/test_accounting_truth.py)
 
 test-quick: setup-dev native-probe ## what computes, and one measurement: the loop while one works
 	@$(PYTHON_IN_VENV) -m compileall -q src
-	@$(PYTEST) $(QUICK) $(ARGS)
+	@$(PYTEST) -n auto $(QUICK) --ignore-glob='*_in_browser.py' $(ARGS)
 
 lint: setup-dev probes ## what must be clean before a commit
 	$(PYTHON_IN_VENV) tools/wiregen.py --check

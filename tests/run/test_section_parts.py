@@ -47,6 +47,8 @@ class Run:
 
     rows: dict[str, NDArray[np.int64]]
     dropped: int
+    #: Whether waits for locks were overwritten before the probe read them: then no group has them.
+    has_lost_waits: bool
     section: SectionReport
     figures: SectionFigures
 
@@ -90,7 +92,8 @@ def run_of(folder: Path, place: Path, condition: str, *program: str) -> Run:
     summary = summarize(recording.series, manifest, "r", executions=recording.executions)
     assert summary.section is not None
     dropped = sum(cpu.dropped for cpu in manifest.cpus)
-    return Run(rows, dropped, section, summary.section)
+    has_lost_waits = any(problem.code == "locks" for problem in manifest.problems)
+    return Run(rows, dropped, has_lost_waits, section, summary.section)
 
 
 def make_runs(condition: str, *program: str) -> Callable[..., Run]:
@@ -221,6 +224,8 @@ def test_who_sleeps_for_a_lock_is_not_asleep(fights: Run) -> None:
 
 def test_the_waits_that_are_told_are_those_of_the_rows(fights: Run) -> None:
     has_locks(fights)
+    if fights.has_lost_waits:
+        pytest.skip("the probe did not get a CPU in time to read all waits")
     told = fights.section.locks
     told_ns, seen_ns = sum(lock.total_ns for lock in told), fights.rows["lock_ns"].sum()
     # A wait that ends right behind an execution is told, and may be taken from its row

@@ -222,6 +222,8 @@ def test_runs_together_bound_how_rare_something_is(tmp_path: Path) -> None:
     assert result["runs"] == 2
     assert result["episodes"] == 0
     assert result["seconds"] == pytest.approx(2, abs=0.1)
+    if "must not be judged" in (result["why_not"] or ""):
+        pytest.skip(f"this machine did not allow the measurement: {result['why_not']}")
     assert result["once_in_s"] <= 2 / 2.99
     lower = json.loads(run([*bound, "--above", "1us"]).stdout)
     assert lower["episodes"] > 100
