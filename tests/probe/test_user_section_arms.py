@@ -187,7 +187,8 @@ def test_executions_after_walks_are_of_their_arms(
     # A walk takes as long as the machine is busy, and the program calls so often.
     placebo, treated = check_armed(timed, 8 * CALLS, 8)
     assert placebo.reads == treated.reads == walked
-    assert reading_ns(treated) > 1.3 * reading_ns(placebo)
+    # Most of a reading is the same in both: a lost translation is found in the caches.
+    assert reading_ns(treated) > 1.1 * reading_ns(placebo)
 
 
 def probe_threads() -> set[int]:
