@@ -1,8 +1,9 @@
 """Snapshots of virtual boards that have booted in virtual time, from which runs are resumed.
 
 A board is stopped by an instruction of its own, just before it reads the files of the run. What
-happened until then is the same in each boot in virtual time: a run that is resumed is the run that
-a boot would have been, to the nanosecond. QEMU's memory is a file that each run maps privately.
+happened until then is the same in each boot in virtual time. Without a load a run that is resumed
+is the run that a boot would have been, to the nanosecond; beside a load QEMU's own state, which is
+not in a snapshot, makes another one. QEMU's memory is a file that each run maps privately.
 """
 
 from __future__ import annotations
