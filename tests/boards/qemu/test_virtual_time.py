@@ -50,7 +50,7 @@ def test_a_run_repeats_to_the_nanosecond_though_its_reader_is_stopped(tmp_path: 
     again = start(tmp_path / "b", *board)
     journal = tmp_path / "b" / NAME
     deadline = time.monotonic() + 60
-    # It has read a part of the run.
+    # The recording is open: the run has begun, or is about to.
     while not (journal.exists() and journal.stat().st_size) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.kill(again.pid, signal.SIGSTOP)

@@ -49,8 +49,8 @@ def write_handover(path: Path, files: Iterable[ImageFile]) -> None:
 class PlannedStart:
     """A board that is started with the files of a run, and what starts it.
 
-    turns: words before QEMU's command, without which two
-    boots may differ (whylate.boards.qemu.arguments.fixed_turns).
+    turns: words before QEMU's command, without which two boots may differ
+    (whylate.boards.qemu.arguments.fixed_turns).
     """
 
     board: VirtualBoard
