@@ -41,7 +41,12 @@ class Way:
 
 
 VIRTUAL = ("--virtual-time", "--smp", "1")
-BOOTED = Way("virtual time, booted", VIRTUAL, (("WHYLATE_SNAPSHOTS", "0"),), "booted")
+BOOTED = Way(
+    "virtual time, booted",
+    VIRTUAL,
+    (("WHYLATE_SNAPSHOTS", "0"),),
+    "resumed from a snapshot of its own",
+)
 RESUMED = Way("virtual time, resumed", VIRTUAL, (), "resumed from a snapshot")
 REAL = Way("real time", (), (), "")
 WAYS = (BOOTED, RESUMED, REAL)

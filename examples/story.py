@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -126,9 +127,9 @@ def run_whylate(*words: str | Path) -> str:
 
 
 def _run(words: list[str]) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "whylate", *words], stdout=subprocess.PIPE, text=True, check=False
-    )
+    # As make takes CC: another whylate may be named.
+    command = shlex.split(os.environ.get("WHYLATE", "")) or [sys.executable, "-m", "whylate"]
+    done = subprocess.run([*command, *words], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode not in _READABLE:
         sys.exit(f"whylate {words[0]} ended with status {done.returncode}")
     return done.stdout

@@ -15,10 +15,13 @@ import signal
 import socket
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 #: Bytes of a request, which has words, a directory and an environment.
 LONGEST = 1 << 20
+#: What makes pages of templates.
+RENDER = "whylate.report.page.render"
 #: With a request: standard input, output and error.
 DESCRIPTORS = 3
 
@@ -129,10 +132,19 @@ def _import(names: list[str]) -> None:
     for name in names:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    if RENDER in names:
+        _compile_templates()
     if names:
         gc.collect()
         # Collections of a start do not touch, and copy, the pages of what is imported.
         gc.freeze()
+
+
+def _compile_templates() -> None:
+    """Have each start find the templates of pages compiled."""
+    module = importlib.import_module(RENDER)
+    for template in Path(module.__file__ or "").parent.glob("assets/*.j2"):
+        module.environment().get_template(template.name)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,15 +45,6 @@ class Watcher:
     def join(self) -> None:
         if self._thread is not None:
             self._thread.join()
-
-
-def wait_until(true: Callable[[], bool], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def size_of(path: Path) -> int:

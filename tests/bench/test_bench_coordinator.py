@@ -21,9 +21,10 @@ from bench_boards import free_port, shell_board
 from bench_coordinator import Coordinator, coordinator
 from bench_files import POWER, SERIAL, environment, power_port, serial_port, ssh_service, target
 from bench_line import SerialLine
-from bench_requests import Watcher, request, wait_until
+from bench_requests import Watcher, request
 from bench_supplies import Strip, strip
 
+from waiting import came_true
 from whylate.boards.board import notify_nobody
 from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.labgrid import coordinator as coordinator_module
@@ -422,7 +423,7 @@ def end_exporter(lab: Lab) -> Iterator[Callable[[], None]]:
 
     def end() -> None:
         exporter.kill()
-        assert wait_until(lambda: "other/board9" not in lab.coordinator.client("resources"))
+        assert came_true(lambda: "other/board9" not in lab.coordinator.client("resources"))
 
     yield end
     lab.coordinator.free("board9")

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 from bench_coordinator import Coordinator, Exporting
 from bench_desk import Desk
-from bench_requests import wait_until
 
 from network_hosts import Host, network, why_no_network
 from ssh_servers import User, openssh
+from waiting import came_true
 
 pytestmark = [
     pytest.mark.skipif(bool(why_no_network()), reason=why_no_network()),
@@ -117,13 +117,13 @@ def test_a_lost_exporter_costs_its_board_one_line_and_the_others_go_on(
     lab: Lab, fault: Callable[[Lab], None]
 ) -> None:
     study = lab.study()
-    assert wait_until(lambda: lab.made("board2") > 0, 60)
+    assert came_true(lambda: lab.made("board2") > 0, 60)
     fault(lab)
     began = time.monotonic()
-    assert wait_until(lambda: len(lab.failed("board2")) == 3, GIVEN_UP_S), lab.rows()
+    assert came_true(lambda: len(lab.failed("board2")) == 3, GIVEN_UP_S), lab.rows()
     took_s = time.monotonic() - began
     others = {board: lab.made(board) for board in ("board1", "board3")}
-    assert wait_until(lambda: all(lab.made(board) > others[board] for board in others), 60)
+    assert came_true(lambda: all(lab.made(board) > others[board] for board in others), 60)
     text = end(study)
     lab.exporters[1].kill()
     lost = [line for line in text.splitlines() if "was given up" in line]
@@ -137,7 +137,7 @@ def test_a_lost_exporter_costs_its_board_one_line_and_the_others_go_on(
 
 def test_a_killed_study_is_resumed_and_keeps_what_was_measured(lab: Lab) -> None:
     killed = lab.study()
-    assert wait_until(lambda: all(lab.made(board) for board in BOARDS), 60)
+    assert came_true(lambda: all(lab.made(board) for board in BOARDS), 60)
     killed.kill()
     killed.communicate()
     before = [row for row in lab.rows() if not row["failed"]]
@@ -148,7 +148,7 @@ def test_a_killed_study_is_resumed_and_keeps_what_was_measured(lab: Lab) -> None
         lab.coordinator.free(board)
     resumed = lab.study()
     enough = len(before) + len(BOARDS)
-    assert wait_until(lambda: sum(map(lab.made, BOARDS)) >= enough, 60)
+    assert came_true(lambda: sum(map(lab.made, BOARDS)) >= enough, 60)
     text = end(resumed)
     assert "was given up" not in text, text
     assert [row for row in lab.rows() if not row["failed"]][: len(before)] == before

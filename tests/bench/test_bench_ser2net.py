@@ -16,11 +16,11 @@ from bench_coordinator import Coordinator, Exporting
 from bench_desk import Desk
 from bench_files import POWER, SERIAL, power_port, serial_port, target, targets_text
 from bench_line import SerialLine
-from bench_requests import wait_until
 from bench_supplies import Outlet, Strip
 
 from network_hosts import Cable, Host, network, why_no_network
 from ssh_servers import User
+from waiting import came_true
 from whylate.recording.reader import read_manifest
 
 SER2NET = "/usr/sbin/ser2net"
@@ -81,7 +81,7 @@ def test_a_console_on_a_plain_tcp_port_is_used_and_its_end_is_seen(lab: Lab) -> 
             )
             script = f"echo >{lab.directory}/up; sleep 99"
             with lab.desk.start("board", "run", *board, "--", "sh", "-c", script) as run:
-                assert wait_until((lab.directory / "up").exists, 30)
+                assert came_true((lab.directory / "up").exists, 30)
                 server.kill()
                 text = run.communicate(timeout=30)[0]
         finally:
@@ -123,7 +123,7 @@ def measure_until(lab: Lab, coordinator: Coordinator, then: Callable[[], None]) 
             if line == "whylate: measuring …\n":
                 break
         size = (made / "journal").stat().st_size
-        assert wait_until(lambda: (made / "journal").stat().st_size > size + 10_000, 30)
+        assert came_true(lambda: (made / "journal").stat().st_size > size + 10_000, 30)
         then()
         # Less than the silence after which a board is given up.
         return run.communicate(timeout=25)[0]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from made_repository import MadeRepository, git, make_repository
+from waiting import came_true
 from whylate.bisect.commits.builds import Builds, Version
 from whylate.bisect.ordered.versions import StoppedEarlyError, UnavailableError
 
@@ -33,13 +34,6 @@ def builds(repository: MadeRepository, tmp_path: Path) -> Iterator[Builds]:
     builds.close()
 
 
-def wait_for(what: Callable[[], object], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def ended(pid: int) -> bool:
     """Whether a process is gone, or nothing but its status is left."""
     try:
@@ -50,7 +44,7 @@ def ended(pid: int) -> bool:
 
 def check_gone(pids: Path) -> None:
     for line in pids.read_text().split():
-        wait_for(partial(ended, int(line)), 10)
+        assert came_true(partial(ended, int(line)), 10)
 
 
 def test_a_build_that_takes_too_long_leaves_no_grandchild(
@@ -70,7 +64,7 @@ def test_builds_in_the_background_end_with_the_bisection(
     pids = tmp_path / "pids"
     builds = Builds(repository.path, tmp_path, ["sh", "-c", HANGS.format(pids=pids)], [], jobs=2)
     builds.build_ahead(lambda: [Version(repository.good), Version(repository.bad)])
-    wait_for(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+    assert came_true(lambda: pids.exists() and len(pids.read_text().split()) == 2)
     builds.close()
     check_gone(pids)
     assert not builds.is_built(Version(repository.good))
@@ -93,7 +87,7 @@ def test_what_is_built_ahead_is_not_built_again(
 ) -> None:
     version = Version(repository.culprit)
     builds.build_ahead(lambda: [version])
-    wait_for((tmp_path / "count").exists)
+    assert came_true((tmp_path / "count").exists)
     # At once: it may still be at work.
     assert (builds.built(version) / "made").exists()
     assert builds.built_commits() == {repository.culprit}
@@ -111,7 +105,7 @@ def test_what_does_not_build_ahead_is_known_before_its_turn(
         failed.extend(builds.failed_ahead())
         return bool(failed)
 
-    wait_for(known)
+    assert came_true(known)
     builds.close()
     assert failed == [(Version(repository.bad), "the build failed (3): no")]
 
@@ -130,7 +124,7 @@ def test_a_background_build_is_nice(repository: MadeRepository, tmp_path: Path) 
     builds = Builds(repository.path, tmp_path, ["sh", "-c", "sleep 0.3; nice >nice"], [], jobs=1)
     version = Version(repository.good)
     builds.build_ahead(lambda: [version])
-    wait_for(lambda: builds.is_built(version))
+    assert came_true(lambda: builds.is_built(version))
     builds.close()
     assert int((builds.path(version) / "nice").read_text()) == max(15, os.nice(0))
 

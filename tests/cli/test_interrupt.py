@@ -5,11 +5,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from waiting import came_true
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -19,15 +19,8 @@ def begin(note: Path, *before: str) -> subprocess.Popen[bytes]:
     script = f"echo $$ >{note}.new; mv {note}.new {note}; exec sleep 1000"
     verb = [sys.executable, "-m", "whylate", "board", "run", "local", "--", "sh", "-c", script]
     host = subprocess.Popen([*before, *verb])
-    assert wait_for(note.exists, 60)
+    assert came_true(note.exists, 60)
     return host
-
-
-def wait_for(what: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not what() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return what()
 
 
 def gone(note: Path) -> bool:
@@ -46,7 +39,7 @@ def test_a_signal_ends_what_runs_and_has_its_own_status(
     host = begin(tmp_path / "pid")
     host.send_signal(number)
     assert host.wait(30) == 128 + number
-    assert wait_for(lambda: gone(tmp_path / "pid"), 30)
+    assert came_true(lambda: gone(tmp_path / "pid"), 30)
 
 
 def test_a_hang_up_that_the_parent_ignores_stays_ignored(tmp_path: Path) -> None:
@@ -56,7 +49,7 @@ def test_a_hang_up_that_the_parent_ignores_stays_ignored(tmp_path: Path) -> None
         host.wait(1.0)
     host.send_signal(signal.SIGTERM)
     assert host.wait(30) == 128 + signal.SIGTERM
-    assert wait_for(lambda: gone(tmp_path / "pid"), 30)
+    assert came_true(lambda: gone(tmp_path / "pid"), 30)
 
 
 LEAVING = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ import half_speed_memory as half_speed
 import one_lock
 import package_builds
 import seventh_process as seventh
+import start_client
+import starts
 import where_the_tick_goes as tick
 from story import HERE, Claim, Interval, judge, refused
 
@@ -35,8 +38,10 @@ COPIED = {
 
 def told(name: str, *words: str) -> list[dict[str, str]]:
     """Run an example and return its claims."""
+    client = [sys.executable, "-IS", start_client.__file__, starts.server()]
     done = subprocess.run(
         [sys.executable, str(HERE / f"{name}.py"), "--json", *words],
+        env={**os.environ, "WHYLATE": shlex.join(client)},
         capture_output=True, text=True, timeout=580, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

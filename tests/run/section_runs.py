@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import starts
 from c_programs import FLAGS
+from waiting import came_true
 from whylate.recording.manifest import Manifest
 from whylate.recording.reader import open_recording
 from whylate.recording.sections import SectionAccount, SectionReport
@@ -33,13 +32,6 @@ def build_caller(program: Path) -> Path:
     return program
 
 
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, f"no {what} within 30 s"
-        time.sleep(0.02)
-
-
 def has_started(directory: Path) -> bool:
     journal = directory / NAME
     if not journal.exists():
@@ -54,7 +46,7 @@ def timed(directory: Path, section: str, *options: str, program: list[str]) -> M
         run = subprocess.Popen(
             command(directory, section, *options), stdout=output, stderr=subprocess.STDOUT
         )
-        wait_for(lambda: has_started(directory) or run.poll() is not None, "start of the section")
+        assert came_true(lambda: has_started(directory) or run.poll() is not None)
         if run.poll() is None:
             starts.run(program, check=True)
         run.wait(60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -112,7 +113,11 @@ def test_a_name_that_is_no_name_opens_no_file(probe: tuple[Client, int]) -> None
 def perf_descriptors(pid: int) -> int:
     """Return how many counters a process and its children hold."""
     pids = [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
-    links = [str(fd.readlink()) for each in pids for fd in Path(f"/proc/{each}/fd").iterdir()]
+    links = []
+    for fd in (fd for each in pids for fd in Path(f"/proc/{each}/fd").iterdir()):
+        # It may be closed meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            links.append(str(fd.readlink()))
     return links.count("anon_inode:[perf_event]")
 
 

@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from section_runs import CALLS, build_caller, command, has_started, report_of, timed, wait_for
+from section_runs import CALLS, build_caller, command, has_started, report_of, timed
 
 from processes import descendants_of, programs_of
 from user_sections import command as command_of
 from user_sections import output, time_section
+from waiting import came_true
 from whylate.probe.errors import ProbeRefusedError
 from whylate.recording.reader import open_recording
 
@@ -247,7 +248,7 @@ def test_hooks_that_keep_the_probe_from_running_end_by_themselves(
         command(tmp_path / "r", section, "--comm", caller.name, seconds=60),
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     ) as run:  # fmt: skip
-        wait_for(lambda: has_started(tmp_path / "r"), "start of the section")
+        assert came_true(lambda: has_started(tmp_path / "r"))
         (probe,) = [pid for pid in descendants_of(run.pid) if programs_of(pid)]
         os.kill(probe, signal.SIGSTOP)
         try:
@@ -273,7 +274,7 @@ def test_a_kill_leaves_no_program_in_the_kernel(tmp_path: Path, victim: str) -> 
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        wait_for(lambda: has_started(tmp_path / "r"), "start of the section")
+        assert came_true(lambda: has_started(tmp_path / "r"))
         holders = {pid: programs_of(pid) for pid in descendants_of(run.pid)}
         programs = set().union(*holders.values())
         # At the beginning and the end, and those that tell what a thread does meanwhile.
@@ -281,7 +282,7 @@ def test_a_kill_leaves_no_program_in_the_kernel(tmp_path: Path, victim: str) -> 
         assert all(map(is_loaded, programs))
         (probe,) = [pid for pid, held in holders.items() if held]
         os.kill(probe if victim == "the probe" else run.pid, signal.SIGKILL)
-        wait_for(lambda: not any(map(is_loaded, programs)), "end of the programs")
+        assert came_true(lambda: not any(map(is_loaded, programs)))
     finally:
         run.kill()
         run.wait()

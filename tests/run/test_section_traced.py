@@ -9,9 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from section_runs import CALLS, build_caller, command, has_started, report_of, timed, wait_for
+from section_runs import CALLS, build_caller, command, has_started, report_of, timed
 
 from processes import children_of
+from waiting import came_true
 from whylate.recording.reader import open_recording
 
 pytestmark = [
@@ -64,9 +65,10 @@ def test_what_lies_between_switches_of_a_cpu_fills_its_time(tmp_path: Path, call
     assert account.entries > 1_000
     assert account.left == account.missed == 0
     assert account.in_flight <= len(manifest.cpus)
-    for cpu_series in open_recording(tmp_path / "r").samples:
+    for cpu, cpu_series in zip(manifest.cpus, open_recording(tmp_path / "r").samples, strict=True):
         end_ns = cpu_series.due_ns + cpu_series.latency_ns
-        assert (cpu_series.due_ns[1:] == end_ns[:-1]).all()
+        # One that was not read in time leaves a gap.
+        assert (cpu_series.due_ns[1:] != end_ns[:-1]).sum() <= cpu.dropped
 
 
 @pytest.mark.parametrize(
@@ -102,12 +104,12 @@ def test_a_kill_of_the_probe_leaves_no_instance_of_tracing(tmp_path: Path) -> No
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        wait_for(lambda: has_started(tmp_path / "r"), "start of the section")
+        assert came_true(lambda: has_started(tmp_path / "r"))
         (name,) = instances() - before
         probe = int(name.removeprefix("whylate-"))
         assert probe in children_of(run.pid)
         os.kill(probe, signal.SIGKILL)
-        wait_for(lambda: name not in instances(), "end of the instance")
+        assert came_true(lambda: name not in instances())
     finally:
         run.kill()
         run.wait()

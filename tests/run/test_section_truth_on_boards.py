@@ -95,8 +95,8 @@ def test_a_wait_for_a_lock_is_as_long_as_its_own_log(board: str) -> None:
     )
     # By the length that the holder was told: a quarter of the longest, to all of it.
     assert logged_ns.max() > 3 * logged_ns.min()
-    assert (apart <= 0.05).all()
-    assert (seen_ns + interrupted_ns).sum() == pytest.approx(logged_ns.sum(), rel=0.05)
+    assert (apart <= 0.02).all()
+    assert (seen_ns + interrupted_ns).sum() == pytest.approx(logged_ns.sum(), rel=0.02)
 
 
 @pytest.mark.parametrize("board", BOARDS)

@@ -17,6 +17,7 @@ import pytest
 import starts
 from own_boards import NEVER_UP, own_boards
 from soak_plans import wakeup_soak
+from waiting import came_true
 from whylate.boards.board import Notify, StartedProbe, notify_nobody
 from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.open import open_board
@@ -247,13 +248,6 @@ def soak_command(directory: Path, *more: str) -> list[str]:
     ]
 
 
-def wait_until(condition: Callable[[], bool], within_s: float) -> None:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def has_begun(directory: Path, number: int) -> bool:
     console = cycle_directory(directory, number) / "console.log"
     return console.exists() and console.stat().st_size > 1000
@@ -264,14 +258,14 @@ def test_a_soak_whose_host_was_killed_goes_on(tmp_path: Path) -> None:
     command = soak_command(directory, "--cycles", "2", "--keep", "failures")
     host = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
-        wait_until(lambda: has_begun(directory, 2), 90)
+        assert came_true(lambda: has_begun(directory, 2), 90)
     finally:
         host.kill()
         host.wait()
     board = open_board(BOARD)
     assert board.power is not None
     # The board went with its host.
-    wait_until(lambda: not board.power or not board.power.is_on(), 5)
+    assert came_true(lambda: not board.power or not board.power.is_on(), 5)
     done = starts.run(command, capture_output=True, text=True, timeout=120, check=False)
     _, cycles = read_soak(directory)
     assert outcomes(cycles) == ["ok", "interrupted", "ok"], done.stderr
@@ -297,7 +291,7 @@ def test_ctrl_c_cuts_the_power_and_ends_in_good_order(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
     )
     try:
-        wait_until(lambda: has_begun(directory, 1), 60)
+        assert came_true(lambda: has_begun(directory, 1), 60)
         host.send_signal(signal.SIGINT)
         output, error = host.communicate(timeout=20)
     finally:

@@ -35,6 +35,10 @@ class Finished:
     error: bytes = b""
 
 
+#: How a virtual board in virtual time comes up for a run; its own snapshot is made at its boot.
+CameUp = Literal["booted", "resumed from a snapshot", "resumed from a snapshot of its own"]
+
+
 @dataclass(frozen=True)
 class StartedProbe:
     """A probe that runs on a board, and the line to it."""
@@ -46,7 +50,7 @@ class StartedProbe:
     #: A caveat about how it was started, for the reader of the results; empty: none.
     warning: str = ""
     #: How a virtual board in virtual time came up for this run.
-    came_up: Literal["", "booted", "resumed from a snapshot"] = ""
+    came_up: CameUp | Literal[""] = ""
     #: Of a virtual board in real time: the CPUs of this machine that emulate its own.
     host_cpus: int | None = None
 

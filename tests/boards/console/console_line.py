@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,8 @@ Change = Callable[[bytes], bytes]
 SETSID = shutil.which("setsid") or "setsid"
 #: The board's side: a minimal one, Debian's, and a server's.
 BUSYBOX = shutil.which("busybox")
+#: Where a worker may have its directory.
+HOMES = tuple(Path(place) for place in ("/run", "/dev/shm", "/tmp", "/var/tmp"))  # noqa: S108
 SHELLS = {
     "dash": ["dash", "-i"],
     "bash": ["bash", "--norc", "--noprofile", "-i"],
@@ -39,6 +42,8 @@ class ChangedChannel:
 
     def __init__(self, fd: int) -> None:
         self._inner = DescriptorChannel(fd)
+        #: What the host has typed.
+        self.written = b""
         self.up: Change = unchanged
         self.down: Change = unchanged
 
@@ -46,6 +51,7 @@ class ChangedChannel:
         return self.down(self._inner.read(timeout_s))
 
     def write(self, data: bytes) -> None:
+        self.written += data
         self._inner.write(self.up(data))
 
     def close(self) -> None:
@@ -101,6 +107,12 @@ def opened(line: Line) -> ConsoleShell:
     shell = ConsoleShell(line.console.connect())
     shell.open(30)
     return shell
+
+
+def leftovers(line: Line) -> list[Path]:
+    """Return the directories that are there of the workers that were typed in on a line."""
+    names = {name.decode() for name in re.findall(rb"\.whylate-\w+", line.channel.written)}
+    return [home / name for home in HOMES for name in names if (home / name).exists()]
 
 
 def session(leader: int) -> list[int]:

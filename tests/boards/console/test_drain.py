@@ -6,23 +6,17 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from waiting import came_true
 from whylate.boards.console.channel import DescriptorChannel
 from whylate.boards.console.drain import DrainedConsole
 from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.streams.queue import QUEUE_BYTES
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.005)
 
 
 @contextmanager
@@ -44,7 +38,7 @@ def test_a_board_that_nobody_listens_to_never_waits(tmp_path: Path) -> None:
     output = os.urandom(4 << 20)
     with console_and_board(log) as (console, board):
         board.sendall(output)  # it would time out
-        wait_until(lambda: log.stat().st_size >= len(output))
+        assert came_true(lambda: log.stat().st_size >= len(output))
         assert console.log == log
     assert log.read_bytes() == output
 
@@ -55,7 +49,7 @@ def test_a_user_who_does_not_read_stops_nothing_and_learns_what_was_dropped(tmp_
     with console_and_board(log) as (console, board):
         user = console.connect()
         board.sendall(output)
-        wait_until(lambda: log.stat().st_size >= len(output))
+        assert came_true(lambda: log.stat().st_size >= len(output))
         heard = b""
         while select.select([user.fileno()], [], [], 0.5)[0]:
             heard += user.read(1 << 16)
@@ -87,7 +81,7 @@ def test_a_line_that_is_hung_up_ends_its_user_and_may_come_back(tmp_path: Path) 
         user = console.connect()
         board.sendall(b"power down")
         board.close()
-        wait_until(lambda: not console.attached)
+        assert came_true(lambda: not console.attached)
         assert user.read(100) == b"power down"
         assert user.read(100) == b"", "the end"
         with pytest.raises(OSError, match="gone"):
@@ -111,7 +105,7 @@ def test_a_pty_whose_other_side_is_closed_has_hung_up(tmp_path: Path) -> None:
     console = DrainedConsole(master, tmp_path / "log")
     assert console.attached
     os.close(slave)
-    wait_until(lambda: not console.attached)
+    assert came_true(lambda: not console.attached)
     console.close()
 
 
@@ -130,7 +124,7 @@ def test_a_log_has_an_end_and_says_so_while_the_board_is_read_on(tmp_path: Path)
     log = tmp_path / "log"
     with console_and_board(log, 1000) as (console, board):
         board.sendall(bytes(2 << 20))
-        wait_until(lambda: console.log_error)
+        assert came_true(lambda: console.log_error)
         assert log.stat().st_size < 1100
         assert b"the log is full" in log.read_bytes()
         assert "full" in str(console.log_error)
@@ -155,7 +149,7 @@ def test_a_secret_is_hidden_however_it_is_cut(tmp_path: Path) -> None:
             heard += user.read(100)
         user.hide(b"")
         board.sendall(b" hunter2 is a word now")
-        wait_until(lambda: b"word now" in log.read_bytes())
+        assert came_true(lambda: b"word now" in log.read_bytes())
         user.close()
     assert heard == b"Password: <hidden>\r\nhun<hidden>t"
     assert log.read_bytes() == heard + b" hunter2 is a word now"
@@ -168,7 +162,7 @@ def test_a_secret_that_is_cut_short_by_the_end_is_hidden_too(tmp_path: Path) -> 
         user.hide(b"hunter2")
         board.sendall(b"echo hunter")
         board.close()
-        wait_until(lambda: not console.attached)
+        assert came_true(lambda: not console.attached)
         user.close()
     assert log.read_bytes() == b"echo <hidden>"
 

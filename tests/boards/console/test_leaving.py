@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from console_line import BUSYBOX, SHELLS, Line, shell_on_a_line
+from console_line import BUSYBOX, SHELLS, Line, leftovers, shell_on_a_line
 from test_login import PASSWORD, VARIABLE, getty
-from test_shell import leftovers
 
 from whylate.boards.console import shell as console_shell
 from whylate.boards.console.drain import DrainedConsole
@@ -92,32 +91,29 @@ def test_a_board_that_turns_out_to_be_unfit_gets_its_console_back(
     def refuse(worker: Worker) -> Transfer:
         raise BoardError(f"{len(worker.tools)} tools are too few")
 
-    before = leftovers()
     monkeypatch.setattr(console_shell, "Transfer", refuse)
     shell = ConsoleShell(line.console.connect())
     with pytest.raises(BoardError, match="too few"):
         shell.open(30)
     shell.close()
     assert_given_back(line)
-    assert set(leftovers()) <= set(before)
+    assert leftovers(line) == []
 
 
 @pytest.mark.parametrize("step", ["_see", "ask", "request"])
 def test_whoever_is_interrupted_while_the_worker_starts_leaves_no_worker_behind(
     line: Line, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    before = leftovers()
     interrupt(monkeypatch, step)
     shell = ConsoleShell(line.console.connect())
     with pytest.raises(KeyboardInterrupt):
         shell.open(30)
     shell.close()
     assert_given_back(line)
-    assert set(leftovers()) <= set(before)
+    assert leftovers(line) == []
 
 
 def test_half_a_request_does_not_keep_the_worker_from_leaving(line: Line) -> None:
-    before = leftovers()
     shell = ConsoleShell(line.console.connect())
     shell.open(30)
     line.channel.write(b"40:abcdef:echo ")
@@ -125,7 +121,7 @@ def test_half_a_request_does_not_keep_the_worker_from_leaving(line: Line) -> Non
     shell.close()
     assert time.monotonic() - began < 4.0
     assert_given_back(line)
-    assert set(leftovers()) <= set(before)
+    assert leftovers(line) == []
 
 
 @needs_a_chroot

@@ -8,7 +8,6 @@ import random
 import re
 import signal
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 from bad_line import Noise
 from console_line import Line, opened
 
+from waiting import came_true
 from whylate.boards.board import Notify, StartedProbe
 from whylate.boards.console.drain import KEEPALIVE_S, FramedConsoleStream
 from whylate.boards.console.shell import ConsoleShell
@@ -40,13 +40,6 @@ PANIC = b"[   99.000001] Kernel panic - not syncing: Fatal exception\r\n"
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whylate.boards.console.prompt.NOTHING_SILENCE_S", 0.05)
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.01)
 
 
 def test_the_probe_speaks_over_the_console_and_the_shell_comes_back(
@@ -122,7 +115,7 @@ def test_a_panic_in_the_middle_of_a_run_is_in_the_log_at_once(
         client.hello()
         printed = [PANIC]
         one_line.channel.down = lambda data: data + (printed.pop() if printed else b"")
-        wait_until(lambda: PANIC in one_line.console.log.read_bytes(), 5)
+        assert came_true(lambda: PANIC in one_line.console.log.read_bytes(), 5)
         one_line.channel.down = lambda data: data
     (crash,) = find_crashes(one_line.console.log.read_bytes())
     assert crash.kind == "panic"

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from console_line import Line, opened, shell_on_a_line, unchanged
+from console_line import Line, leftovers, opened, shell_on_a_line, unchanged
 
+from waiting import came_true
 from whylate.boards.console.shell import ConsoleShell
 from whylate.boards.console.transfer import posix_cksum
 from whylate.boards.console.worker import END_S
@@ -20,11 +21,6 @@ from whylate.boards.errors import BoardError
 
 PATIENCE_S = 30.0
 AWKWARD = ["it's", 'a "word"', "$HOME `id`", "a\nline", "\\n", "*", "", "é", "-n", "tab\there"]
-HOMES = tuple(Path(place) for place in ("/run", "/dev/shm", "/tmp", "/var/tmp"))  # noqa: S108
-
-
-def leftovers() -> list[Path]:
-    return [path for home in HOMES if home.is_dir() for path in home.glob(".whylate-*")]
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +62,6 @@ def test_a_file_arrives_whole_with_its_mode(line: Line, tmp_path: Path) -> None:
 
 
 def test_a_terminal_is_given_back_as_it_was_found(line: Line) -> None:
-    before = leftovers()
     shell = ConsoleShell(line.console.connect())
     deadline = time.monotonic() + PATIENCE_S
     while b"board# " not in line.console.log.read_bytes():
@@ -75,14 +70,12 @@ def test_a_terminal_is_given_back_as_it_was_found(line: Line) -> None:
     shell.open(30)
     during = termios.tcgetattr(line.slave)
     assert not during[3] & termios.ECHO
-    assert len(set(leftovers()) - set(before)) == 1
+    assert len(leftovers(line)) == 1
     deadline = time.monotonic() + END_S
     shell.close()
     if time.monotonic() > deadline:  # a worker that takes longer to end is not waited for
-        deadline += PATIENCE_S
-        while set(leftovers()) - set(before) and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert set(leftovers()) <= set(before)
+        assert came_true(lambda: not leftovers(line), PATIENCE_S)
+    assert leftovers(line) == []
     # The interactive shell has its own ideas at its prompt: ask a program that it runs.
     stream = line.console.connect()
     stream.write(b"stty -a >&2; printf '%s%s' he re\n")
@@ -357,15 +350,15 @@ def test_a_worker_that_a_killed_host_left_is_ended_by_the_next(one_line: Line) -
     stream = one_line.console.connect()
     shell = ConsoleShell(stream)
     shell.open(30)
-    left = leftovers()
+    assert len(leftovers(one_line)) == 1
     stream.close()  # and never says goodbye
     with opened(one_line) as again:
         assert again.run(["echo", "mine"]).output == b"mine\n"
-        assert len(leftovers()) == len(left)
+        assert len(leftovers(one_line)) == 1
 
 
 def test_a_line_that_hangs_up_leaves_nothing_on_the_board(line: Line, tmp_path: Path) -> None:
-    before, alive = leftovers(), tmp_path / "alive"
+    alive = tmp_path / "alive"
     shell = opened(line)
     timer = threading.Timer(0.5, line.console.detach)
     timer.start()
@@ -373,10 +366,7 @@ def test_a_line_that_hangs_up_leaves_nothing_on_the_board(line: Line, tmp_path: 
         shell.run(["sh", "-c", f"while :; do touch {alive}; sleep 0.05; done"])
     timer.join()
     assert alive.exists()
-    deadline = time.monotonic() + 60
-    while set(leftovers()) - set(before):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert came_true(lambda: not leftovers(line), 60)
     alive.unlink()
     time.sleep(0.3)
     assert not alive.exists(), "what it ran is gone"
@@ -398,11 +388,12 @@ def test_a_board_that_hangs_is_an_error_in_bounded_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("whylate.boards.console.prompt.UNKNOWN_SILENCE_S", 0.3)
-    with (
-        shell_on_a_line(["sh", "-c", "echo hello; sleep 100"], tmp_path / "log") as line,
-        pytest.raises(BoardError, match="no shell in time; its last line is"),
-    ):
-        ConsoleShell(line.console.connect()).open(2)
+    # It answers a key once: it does not begin to print before somebody listens.
+    script = "echo up; read -r key; echo hello; sleep 100"
+    with shell_on_a_line(["sh", "-c", script], tmp_path / "log") as line:
+        assert came_true(lambda: b"up" in line.console.log.read_bytes())
+        with pytest.raises(BoardError, match="no shell in time; its last line is"):
+            ConsoleShell(line.console.connect()).open(2)
 
 
 def test_a_boot_loader_is_left_alone(tmp_path: Path) -> None:

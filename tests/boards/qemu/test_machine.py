@@ -9,13 +9,13 @@ import os
 import signal
 import tempfile
 import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from waiting import came_true
 from whylate.boards.board import notify_nobody
 from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.qemu import board as board_module
@@ -154,16 +154,9 @@ def test_a_board_that_outlives_us_is_left_without_a_warning_and_found_again(
     assert pid is not None
     assert again.pid == pid
     os.kill(pid, signal.SIGKILL)
-    assert wait_for(lambda: not Path(f"/proc/{pid}").exists()), "it is reaped"
+    assert came_true(lambda: not Path(f"/proc/{pid}").exists()), "it is reaped"
     assert again.pid is None
     again.stop()
-
-
-def wait_for(what: Callable[[], bool], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not what() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return what()
 
 
 def test_a_board_that_nobody_would_find_again_is_not_left_running(
@@ -174,7 +167,7 @@ def test_a_board_that_nobody_would_find_again_is_not_left_running(
     with pytest.raises(BoardError, match="cannot be written: No space"):
         start(machine, "exec sleep 60", outlive=True)
     assert machine.pid is None
-    assert wait_for(lambda: threading.active_count() == started)
+    assert came_true(lambda: threading.active_count() == started)
 
 
 def test_a_directory_that_is_gone_is_one_line(tmp_path: Path) -> None:

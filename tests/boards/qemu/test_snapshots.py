@@ -22,6 +22,7 @@ from whylate.boards.qemu.arguments import HANDOVER_BYTES, Start, arguments
 from whylate.boards.qemu.planned import takes_handover, write_handover
 from whylate.boards.qemu.qmp import Qmp, QmpError
 from whylate.boards.qemu.snapshots import Snapshots
+from whylate.files import try_lock
 from whylate.lab.cache import cache_directory
 from whylate.lab.description import virtual_board
 from whylate.lab.image import Image, is_fetched
@@ -202,6 +203,35 @@ def test_one_that_is_being_removed_is_not_there(tmp_path: Path) -> None:
         assert snapshot is None
 
 
+def test_a_snapshot_that_another_process_makes_is_waited_for(tmp_path: Path) -> None:
+    here = Snapshots(tmp_path)
+    lock = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+    assert try_lock(lock)
+
+    def make() -> None:
+        kept(tmp_path, "key")
+        os.close(lock)
+
+    other = threading.Timer(0.3, make)
+    other.start()
+    here.create("key", never, tmp_path / "control", 60)
+    assert here.has("key")
+    other.join()
+
+
+def test_one_that_takes_longer_than_a_boot_is_not_waited_for(tmp_path: Path) -> None:
+    here = Snapshots(tmp_path)
+    lock = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+    assert try_lock(lock)
+    here.create("key", never, tmp_path / "control", 0.1)
+    assert not here.has("key")
+    os.close(lock)
+
+
+def never(directory: Path, memory: Path) -> list[str]:
+    raise AssertionError((directory, memory))
+
+
 def test_a_key_is_of_the_image_the_arguments_and_qemu(tmp_path: Path) -> None:
     program = tmp_path / "qemu"
     program.touch()
@@ -238,7 +268,7 @@ def came_up(recording: Path) -> str:
 
 
 def run(directory: Path, *more: str, cpus: int = 1, board: str = "virt-arm64") -> dict[str, Any]:
-    words = (board, "--smp", str(cpus), "--for", "50ms", "--no-recorder", *more)
+    words = (board, "--smp", str(cpus), "--for", "20ms", "--no-recorder", *more)
     made = measure(directory, *words)
     assert made["state"] == "complete"
     return made
@@ -246,17 +276,24 @@ def run(directory: Path, *more: str, cpus: int = 1, board: str = "virt-arm64") -
 
 @pytest.mark.qemu
 @pytest.mark.realtime
-@pytest.mark.parametrize(("board", "cpus"), [("virt-arm64", 1), ("virt-arm64", 2), ("pc", 2)])
-def test_a_run_that_is_resumed_is_the_run_that_a_boot_would_be(
-    board: str, cpus: int, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = [run(tmp_path / name, cpus=cpus, board=board)["samples_sha256"] for name in "ab"]
-    assert [came_up(tmp_path / name) for name in "ab"] == ["resumed from a snapshot"] * 2
+@pytest.mark.parametrize(
+    ("board", "cpus", "load"),
+    [("virt-arm64", 1, ()), ("virt-arm64", 4, ("timer",)), ("pc", 2, ("timer",))],
+)
+def test_a_run_is_the_same_after_a_boot_of_its_own(
+    board: str, cpus: int, load: tuple[str, ...], own: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    words = [word for one in load for word in ("--load", one)]
+    shared = "a" if load else "ab"
+    made = [run(tmp_path / name, *words, cpus=cpus, board=board) for name in shared]
+    assert {came_up(tmp_path / name) for name in shared} == {"resumed from a snapshot"}
     assert len(list(own.glob("*/state"))) == 1
     monkeypatch.setenv("WHYLATE_SNAPSHOTS", "0")
-    booted = run(tmp_path / "c", cpus=cpus, board=board)["samples_sha256"]
-    assert came_up(tmp_path / "c") == "booted"
-    assert made == [booted, booted]
+    made.append(run(tmp_path / "c", *words, cpus=cpus, board=board))
+    assert came_up(tmp_path / "c") == "resumed from a snapshot of its own"
+    assert len(list(own.glob("*/state"))) == 1
+    assert len({manifest["samples_sha256"] for manifest in made}) == 1
 
 
 @pytest.mark.qemu
@@ -269,17 +306,19 @@ def test_another_seed_is_another_run_of_the_same_snapshot(own: Path, tmp_path: P
 
 @pytest.mark.qemu
 @pytest.mark.realtime
-def test_a_damaged_snapshot_is_removed_and_the_board_boots(own: Path, tmp_path: Path) -> None:
+def test_a_damaged_snapshot_is_removed_and_the_board_boots_for_the_run(
+    own: Path, tmp_path: Path
+) -> None:
     first = run(tmp_path / "a")
     (state,) = own.glob("*/state")
     state.write_bytes(state.read_bytes()[:1000])
     done = starts.run(
         [WHYLATE, "measure", "--virtual-time", "-o", str(tmp_path / "b"), "virt-arm64", "--smp",
-         "1", "--for", "50ms", "--no-recorder"],
+         "1", "--for", "20ms", "--no-recorder"],
         capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert "no snapshot of virt-arm64" in done.stderr
-    assert came_up(tmp_path / "b") == "booted"
+    assert came_up(tmp_path / "b") == "resumed from a snapshot of its own"
     assert not state.exists()
     second = json.loads((tmp_path / "b" / "manifest.json").read_text())
     assert second["samples_sha256"] == first["samples_sha256"]

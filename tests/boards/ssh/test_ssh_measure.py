@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from ssh_servers import NEEDED, BoardKind, Server, User, board
+from waiting import came_true
 from whylate.boards.board import Notify, StartedProbe
 from whylate.boards.ready import ready
 from whylate.boards.ssh import SshBoard
@@ -139,13 +140,6 @@ def read_settings() -> dict[str, str]:
     return {path: Path(path).read_text().strip() for path in SETTINGS}
 
 
-def wait_for(what: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not what() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return what()
-
-
 def kill_client(held: Watched, server: Server) -> list[int]:
     del server
     os.kill(held.client, signal.SIGKILL)
@@ -187,12 +181,12 @@ def test_a_cut_line_leaves_the_board_as_it_was(
     run.start()
     stopped: list[int] = []
     try:
-        assert wait_for(lambda: read_settings() == SETTINGS, 20)
-        assert wait_for((tmp_path / "r" / "journal").exists, 20)
+        assert came_true(lambda: read_settings() == SETTINGS, 20)
+        assert came_true((tmp_path / "r" / "journal").exists, 20)
         time.sleep(3)  # warmed up, and measuring
         assert {"whylate-timer", "sleep"} <= set(server.running().values())
         stopped = cut(held, server)
-        as_found = wait_for(
+        as_found = came_true(
             lambda: read_settings() == settings_before and not server.running(),
             LEAVE_S + SLACK_S,
         )
@@ -216,11 +210,11 @@ def test_a_host_that_is_killed_leaves_the_board_as_it_was(
     words = [f"{path}={value}" for path, value in SETTINGS.items()]
     host = subprocess.Popen([sys.executable, "-c", HOST, server.url(), str(tmp_path / "r"), *words])
     try:
-        assert wait_for(lambda: read_settings() == SETTINGS, 20)
+        assert came_true(lambda: read_settings() == SETTINGS, 20)
     finally:
         host.kill()
         host.wait()
-    assert wait_for(
+    assert came_true(
         lambda: read_settings() == settings_before and not server.running(),
         LEAVE_S + SLACK_S,
     )
@@ -237,4 +231,4 @@ def test_a_line_cut_while_much_is_to_be_sent_is_no_trap(server: Server) -> None:
         client.hello()
         client.keepalive(1.0)
         client._send(Read(0, 1 << 20, 0, "/usr/bin/*"))
-        assert wait_for(lambda: not server.running(), 1.0 + SLACK_S), "it waits for ever"
+        assert came_true(lambda: not server.running(), 1.0 + SLACK_S), "it waits for ever"

@@ -7,6 +7,7 @@
 #define WHYLATE_SECTION_BPF_PARTS_H
 
 #include "counts.h"
+#include "mark.h"
 #include "owner.h"
 #include "steal.h"
 #include "thread.h"
@@ -182,8 +183,7 @@ SECTION("raw_tp/contention_begin") int part_lock(__u64 *context)
 			      OWN_FRAMES);
 	}
 	take_steal(owner);
-	owner->lock = owner->parts;
-	owner->lock_ns = bpf_ktime_get_ns();
+	owner->lock_ns = take_parts(owner, &owner->lock, 0);
 	return 0;
 }
 
@@ -224,15 +224,16 @@ SECTION("raw_tp/contention_end") int part_lock_end(__u64 *context)
 {
 	struct section_owner *owner = in_section(bpf_get_current_pid_tgid());
 	__u64 now, others_ns, waited_ns;
+	struct section_parts parts;
 
 	/* The end of a lock that was waited for in the waiting for another ends nothing. */
 	if (!owner || !owner->lock_ns || owner->wait.lock != context[0] || !is_level_of(owner))
 		return 0;
-	now = bpf_ktime_get_ns();
-	waited_ns = now - owner->lock_ns;
 	take_steal(owner);
-	others_ns = owner->parts.interrupted_ns - owner->lock.interrupted_ns +
-		    owner->parts.steal_ns - owner->lock.steal_ns;
+	now = take_parts(owner, &parts, 0);
+	waited_ns = now - owner->lock_ns;
+	others_ns = parts.interrupted_ns - owner->lock.interrupted_ns + parts.steal_ns -
+		    owner->lock.steal_ns;
 	owner->lock_ns = 0;
 	/* It slept, or lost the CPU, for the lock. */
 	owner->parts.slept_ns = owner->lock.slept_ns;
@@ -277,9 +278,8 @@ ALWAYS_INLINE void begin_fault(void *place, __u64 number)
 	if (cpu->counts_handled)
 		owner->parts.faults++;
 	take_steal(owner);
-	owner->fault = owner->parts;
 	owner->fault_place = here;
-	owner->fault_ns = bpf_ktime_get_ns();
+	owner->fault_ns = take_parts(owner, &owner->fault, 0);
 }
 
 /*
@@ -292,15 +292,17 @@ ALWAYS_INLINE void end_fault(void *place, __u64 number, __u64 now)
 {
 	struct section_owner *owner = in_section(bpf_get_current_pid_tgid());
 	__u64 took_ns, others_ns;
+	struct section_parts parts;
 
 	if (!owner || !owner->fault_ns ||
 	    place_of(&owner->fault_now, place, number) != owner->fault_place)
 		return;
 	take_steal(owner);
+	take_parts(owner, &parts, now);
 	took_ns = now - owner->fault_ns;
-	others_ns = owner->parts.interrupted_ns - owner->fault.interrupted_ns +
-		    owner->parts.preempted_ns - owner->fault.preempted_ns + owner->parts.lock_ns -
-		    owner->fault.lock_ns + owner->parts.steal_ns - owner->fault.steal_ns;
+	others_ns = parts.interrupted_ns - owner->fault.interrupted_ns + parts.preempted_ns -
+		    owner->fault.preempted_ns + parts.lock_ns - owner->fault.lock_ns +
+		    parts.steal_ns - owner->fault.steal_ns;
 	owner->fault_ns = 0;
 	/* No wait for a lock goes on beyond it. */
 	owner->lock_ns = 0;

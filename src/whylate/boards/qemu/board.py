@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whylate.boards.board import Finished, ImageFile, Notify, StartedProbe, notify_nobody
+from whylate.boards.board import CameUp, Finished, ImageFile, Notify, StartedProbe, notify_nobody
 from whylate.boards.errors import BoardBusyError, BoardError
 from whylate.boards.qemu.arguments import Start, arguments, fixed_turns
 from whylate.boards.qemu.machine import BootAgainError, BoundedLog, Machine
@@ -301,7 +301,7 @@ class QemuBoard:
         try:
             notify(f"booting {self.name} in virtual time")
             planned = ((PLAN, plan, 0o644), *files)
-            resumed = self._start_planned(turns, seed, output, planned, notify)
+            came_up = self._start_planned(turns, seed, output, planned, notify)
         except BaseException:
             shutil.rmtree(output.parent, ignore_errors=True)
             raise
@@ -319,7 +319,7 @@ class QemuBoard:
             stream,
             probe,
             warning="" if turns else UNSTEADY,
-            came_up="resumed from a snapshot" if resumed else "booted",
+            came_up=came_up,
         )
 
     # -- inside
@@ -331,12 +331,12 @@ class QemuBoard:
         output: Path,
         files: Sequence[ImageFile],
         notify: Notify,
-    ) -> bool:
-        """Start QEMU in virtual time; return whether the board was resumed. Raises BoardError."""
+    ) -> CameUp:
+        """Start QEMU in virtual time; return how the board came up. Raises BoardError."""
         image = self._image()
         if not takes_handover(self.virtual, image, self.options.kernel_args):
             self._start(turns, seed=seed, output=output, files=files)
-            return False
+            return "booted"
         handover = output.with_name("handover")
         try:
             write_handover(handover, [*self.options.files, *files])

@@ -44,28 +44,28 @@ class Machine:
     """The QEMU of one board, known by the files in the board's directory."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self.directory = directory
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def console_log(self) -> Path:
         """The file with what the console printed since the board was switched on."""
-        return self._directory / "console.log"
+        return self.directory / "console.log"
 
     @property
     def console_socket(self) -> Path:
         """The console's bytes of both directions; one user at a time."""
-        return self._directory / "console"
+        return self.directory / "console"
 
     @property
     def port_socket(self) -> Path:
         """The probe's line."""
-        return self._directory / "port"
+        return self.directory / "port"
 
     @property
     def control_socket(self) -> Path:
         """The socket for QEMU's monitor, while a board is resumed."""
-        return self._directory / "control"
+        return self.directory / "control"
 
     @property
     def pid(self) -> int | None:
@@ -75,7 +75,7 @@ class Machine:
         if process is not None:
             return process.pid if process.poll() is None else None
         with contextlib.suppress(OSError, ValueError):
-            pid = int((self._directory / "pid").read_text())
+            pid = int((self.directory / "pid").read_text())
             # The number may belong to another process by now.
             command = Path(f"/proc/{pid}/cmdline").read_bytes()
             if str(self.console_log).encode() in command:
@@ -92,10 +92,10 @@ class Machine:
             command = [setpriv, "--pdeathsig", "KILL", *command]
         try:
             for name in ("console", "port", "control", "console.log", "shell.log", "pid"):
-                (self._directory / name).unlink(missing_ok=True)
+                (self.directory / name).unlink(missing_ok=True)
             if console:
                 self.console_log.write_bytes(console)
-            log = (self._directory / "qemu.log").open("wb")
+            log = (self.directory / "qemu.log").open("wb")
         except OSError as error:
             raise self._unwritable(error) from None
         with log:
@@ -114,7 +114,7 @@ class Machine:
             threading.Thread(target=process.wait, name="board", daemon=True).start()
         try:
             # At once: to a reader of half a number the board would seem to be off.
-            write_whole(self._directory / "pid", str(process.pid).encode())
+            write_whole(self.directory / "pid", str(process.pid).encode())
         except OSError as error:
             # Nothing else could find it again.
             process.kill()
@@ -184,7 +184,7 @@ class Machine:
         if self.pid is not None:
             raise BoardError(f"QEMU (process {self.pid}) does not end")
         for name in ("console", "port", "control", "pid"):
-            (self._directory / name).unlink(missing_ok=True)
+            (self.directory / name).unlink(missing_ok=True)
         self._process = None
 
     def last_words(self) -> str:
@@ -194,7 +194,7 @@ class Machine:
         words = []
         for name in ("qemu.log", "console.log"):
             with contextlib.suppress(OSError):
-                end = _end(self._directory / name, LAST_WORDS)
+                end = _end(self.directory / name, LAST_WORDS)
                 words.append(end.decode(errors="replace").strip())
         text = " | ".join(line for word in words for line in word.splitlines()[-4:] if line)
         return clean(text, LAST_WORDS) or "none"
@@ -208,7 +208,7 @@ class Machine:
         return self._process is not None and self._process.poll() == -signal.SIGABRT
 
     def _unwritable(self, error: OSError) -> BoardError:
-        return BoardError(f"{self._directory} cannot be written: {error.strerror}")
+        return BoardError(f"{self.directory} cannot be written: {error.strerror}")
 
 
 class _Search:

@@ -1,25 +1,30 @@
-"""How a virtual board in virtual time comes up with the files of a run: booted, or resumed."""
+"""How a virtual board in virtual time comes up with the files of a run.
+
+It is resumed from a snapshot that runs share. Where there can be none it boots, and is resumed from
+a snapshot of its own: a run is the same either way.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whylate.boards.board import ImageFile, Notify
+from whylate.boards.board import CameUp, ImageFile, Notify
 from whylate.boards.errors import BoardError
 from whylate.boards.qemu.arguments import HANDOVER_BYTES, Start, arguments
 from whylate.boards.qemu.machine import Machine
-from whylate.boards.qemu.snapshots import FROM, Snapshots, resume
+from whylate.boards.qemu.snapshots import FROM, ResumeError, Snapshots, resume
 from whylate.lab.cache import cache_directory
 from whylate.lab.description import VirtualBoard
 from whylate.lab.image import Image
 from whylate.lab.initramfs import packed
 from whylate.lab.qemu import Qemu
 
-#: The user may switch snapshots off: "0".
+#: The user may have each run boot its board: "0".
 VARIABLE = "WHYLATE_SNAPSHOTS"
 #: Words of a kernel's command line with which a board may not read memory that is shared with it.
 _REFUSING = ("lockdown", "lsm=", "security=", "pci=", "iomem=", "init=", "rdinit=")
@@ -60,24 +65,42 @@ class PlannedStart:
     turns: Sequence[str]
     boot_s: float
 
-    def start(self, start: Start, handover: Path, notify: Notify) -> bool:
-        """Start it; return whether it was resumed from a snapshot. Raises BoardError.
+    def start(self, start: Start, handover: Path, notify: Notify) -> CameUp:
+        """Start it; return how it came up. Raises BoardError.
 
         handover: the files of the run (write_handover).
         """
         # What the seed of a run changes is in its plan: all boots are the same.
         start = replace(start, seed=0, handover=handover, control=self.machine.control_socket)
-        if self.turns and self.qemu.version >= FROM and os.environ.get(VARIABLE) != "0":
+        if self.turns and self.qemu.version >= FROM:
+            own = self.machine.directory / "snapshot"
             try:
-                if self._resume(start):
-                    return True
-            except (BoardError, OSError) as error:
+                if os.environ.get(VARIABLE) != "0":
+                    shared = cache_directory() / "snapshots"
+                    if self._resume(Snapshots(shared), start, notify):
+                        return "resumed from a snapshot"
+                if self._resume(Snapshots(own), start, notify):
+                    return "resumed from a snapshot of its own"
+            except BoardError as error:
                 notify(f"no snapshot of {self.board.name} ({error}): booting it")
+            finally:
+                # The memory of the board is mapped, and its state read.
+                shutil.rmtree(own, ignore_errors=True)
         self.machine.start(self._command(start), outlive=False)
-        return False
+        return "booted"
 
-    def _resume(self, start: Start) -> bool:
-        snapshots = Snapshots(cache_directory() / "snapshots")
+    def _resume(self, snapshots: Snapshots, start: Start, notify: Notify) -> bool:
+        """Resume it, after a boot where there is no snapshot yet; return whether that is possible.
+
+        Raises BoardError where it does not boot.
+        """
+        try:
+            return self._resume_from(snapshots, start)
+        except (ResumeError, OSError) as error:
+            notify(f"no snapshot of {self.board.name} ({error}): booting it")
+            return False
+
+    def _resume_from(self, snapshots: Snapshots, start: Start) -> bool:
         nowhere = Path("/")
         same = replace(start, directory=nowhere, output=nowhere, handover=nowhere, control=nowhere)
         # On which CPU it runs makes no difference.
@@ -98,7 +121,7 @@ class PlannedStart:
                     command = self._command(replace(start, memory=snapshot.memory))
                     resume(self.machine, command, snapshot)
                 return snapshot is not None
-        except BoardError:
+        except ResumeError:
             snapshots.remove(key)
             raise
 

@@ -1,9 +1,10 @@
 """Snapshots of virtual boards that have booted in virtual time, from which runs are resumed.
 
 A board is stopped by an instruction of its own, just before it reads the files of the run. What
-happened until then is the same in each boot in virtual time. Without a load a run that is resumed
-is the run that a boot would have been, to the nanosecond; beside a load QEMU's own state, which is
-not in a snapshot, makes another one. QEMU's memory is a file that each run maps privately.
+happened until then is the same in each boot in virtual time, and so is each snapshot of it. State
+of QEMU's own is not in a snapshot: which CPU's turn is next, and interrupts that a queue may leave
+out. A board that simply went on after its boot would take its turns otherwise, so that each run
+begins with a resumption. QEMU's memory is a file that each run maps privately.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,8 +31,13 @@ FROM = (8, 2)
 LIMIT_BYTES = 1 << 30
 #: Reading the state of devices takes less than a tenth of a second.
 RESUME_S = 60.0
+_POLL_S = 0.05
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _MEMORY, _STATE, _LOCK = "memory", "state", "lock"
+
+
+class ResumeError(BoardError):
+    """A snapshot from which QEMU does not go on."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class Snapshot:
 
 
 def resume(machine: Machine, command: Sequence[str], snapshot: Snapshot) -> None:
-    """Start QEMU as it was when a snapshot was taken; raises BoardError.
+    """Start QEMU as it was when a snapshot was taken; raises ResumeError and BoardError.
 
     command: names the machine's socket for its monitor.
     """
@@ -55,7 +62,7 @@ def resume(machine: Machine, command: Sequence[str], snapshot: Snapshot) -> None
     except QmpError as error:
         words = machine.last_words()
         machine.stop()
-        raise BoardError(f"{error}: {words}") from None
+        raise ResumeError(f"{error}: {words}") from None
 
 
 class Snapshots:
@@ -99,13 +106,14 @@ class Snapshots:
     def create(
         self, key: str, command: Callable[[Path, Path], Sequence[str]], control: Path, boot_s: float
     ) -> None:
-        """Boot a board and keep it as it is when it stops; nothing where another process does.
+        """Boot a board and keep it as it is when it stops.
 
-        command: from the directory of its console's log and the file of its memory to QEMU's
-        command. Raises BoardError and OSError: there is no snapshot then.
+        Waits while another process makes a snapshot, as long as a boot may take: then there may be
+        none. command: from the directory of its console's log and the file of its memory to QEMU's
+        command. Raises BoardError where the board does not boot, and OSError.
         """
         self._directory.mkdir(parents=True, exist_ok=True)
-        with _locked(self._directory / _LOCK, shared=False) as locked:
+        with _locked(self._directory / _LOCK, shared=False, wait_s=boot_s) as locked:
             if not locked or self.has(key):
                 return
             for left in self._directory.glob("*.new"):
@@ -153,15 +161,18 @@ class Snapshots:
 
 
 @contextmanager
-def _locked(path: Path, *, shared: bool) -> Iterator[bool]:
-    """Hold the lock of a file; yields whether it could be had. Raises OSError."""
+def _locked(path: Path, *, shared: bool, wait_s: float = 0.0) -> Iterator[bool]:
+    """Hold the lock of a file; yields whether it could be had in time. Raises OSError."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except FileNotFoundError:
         yield False
         return
     try:
-        yield try_lock(fd, shared=shared)
+        end_s = time.monotonic() + wait_s
+        while not (locked := try_lock(fd, shared=shared)) and time.monotonic() < end_s:
+            time.sleep(_POLL_S)
+        yield locked
     finally:
         os.close(fd)
 

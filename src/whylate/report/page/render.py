@@ -5,13 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whylate.files import write_whole
 from whylate.recording.errors import DiskError
 from whylate.report.plots import chart
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def render_page(
@@ -21,19 +25,11 @@ def render_page(
 
     Scripts and styles are admitted by hash alone: the page asks for nothing from anywhere.
     """
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        loader=FunctionLoader(asset),
-    )
     style = "\n".join(map(asset, styles))
     codes = [asset(name) for name in scripts]
-    text: str = environment.get_template(template).render(
+    text: str = environment().get_template(template).render(
         policy=content_policy(codes, style),
         style=Markup(style),  # noqa: S704 (files of this package, no data)
         scripts=[Markup(code) for code in codes],  # noqa: S704
@@ -42,6 +38,20 @@ def render_page(
         **words,
     )  # fmt: skip
     return text
+
+
+@cache
+def environment() -> Environment:
+    """Return what compiles the templates of this package, and keeps them: one takes 0.05 s."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(asset),
+    )
 
 
 def write(path: Path, text: str) -> None:
