@@ -19,8 +19,11 @@ from browsers import browser
 from machine_lock import this_machine
 from suite_groups import put_in_order
 from suite_times import SuiteTimes
+from whylate.cli import start_no_threads_for_arrays
 from whylate.probe.binaries import NoProbeError, probe_binary
 
+# Also in the processes of pytest-xdist, and before anything imports numpy.
+start_no_threads_for_arrays()
 # One for all folders: a second of this scope cannot start beside the first.
 __all__ = ["browser"]
 

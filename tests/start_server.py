@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from whylate.cli import main, start_no_threads_for_arrays
+
 #: Bytes of a request, which has words, a directory and an environment.
 LONGEST = 1 << 20
 #: What makes pages of templates.
@@ -109,8 +111,6 @@ class StartServer:
 
 def _run(request: dict[str, object], standard: list[int], imports: int) -> NoReturn:
     """Be a start of whylate: its end is the end of this process."""
-    from whylate.cli import main
-
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number, descriptor in enumerate(standard):
         os.dup2(descriptor, number)
@@ -150,5 +150,6 @@ def _compile_templates() -> None:
 if __name__ == "__main__":
     # Ctrl-C is for the tests.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _import(["whylate.cli"])
+    # As each start would.
+    start_no_threads_for_arrays()
     StartServer(socket.socket(fileno=int(sys.argv[1])), sys.stdin.fileno()).serve()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from whylate.cli import whylate
+from whylate.cli import OPENBLAS_THREADS, whylate
 
 #: Of a board with a fault, and nothing predicted beside it.
 RECORDING = Path(__file__).parent.parent / "predict" / "data" / "pc-irqs-off"
@@ -181,3 +182,21 @@ def test_a_recording_is_shown_without_what_takes_long_to_import(tmp_path: Path) 
     )
     assert "trust" in done.stdout, done.stderr
     assert done.stdout.splitlines()[-1] == "loaded:"
+
+
+def test_arrays_start_no_thread_and_no_program_sees_why() -> None:
+    """OpenBLAS's wait busily, on the machine that is measured."""
+    code = (
+        "import os; from whylate.cli import start_no_threads_for_arrays as before; before();"
+        "import scipy.linalg; print(len(os.listdir('/proc/self/task')));"
+        "from whylate.boards.streams.process import run_to_end;"
+        "print(run_to_end(['env'], b'', timeout_s=10, limit=1 << 20).output.decode())"
+    )
+    environment = {name: text for name, text in os.environ.items() if name != OPENBLAS_THREADS}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    threads, _, seen = done.stdout.partition("\n")
+    assert int(threads) == 1
+    assert OPENBLAS_THREADS not in seen
+    assert "PATH=" in seen

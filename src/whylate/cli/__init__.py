@@ -35,6 +35,7 @@ VERBS = {
     "lab": ("lab", "Build virtual boards, and inject faults into them."),
     "completion": ("completion", "Print the completion script for bash, zsh or fish."),
 }
+OPENBLAS_THREADS = "OPENBLAS_NUM_THREADS"
 #: What `whylate` alone prints.
 FIRST_STEPS = """\
 whylate measure --for 20s    measure how late this machine is; the report names the next step
@@ -73,10 +74,22 @@ def whylate(ctx: click.Context) -> None:
         ctx.exit(2)
 
 
+def start_no_threads_for_arrays() -> None:
+    """Let OpenBLAS have one thread, unless the user has said how many: before numpy is imported.
+
+    Its threads wait busily, on a machine that may be the one that is measured, and nothing here
+    multiplies large matrices. os.environ does not have the variable: programs that are started
+    with it have the user's environment.
+    """
+    if OPENBLAS_THREADS not in os.environ:
+        os.putenv(OPENBLAS_THREADS, "1")
+
+
 def main() -> None:
     """Run the command line; every fault of the user's or the board's is one line."""
     from whylate.cli.interrupt import unwind_when_ended
 
+    start_no_threads_for_arrays()
     unwind_when_ended()
     try:
         whylate(prog_name="whylate", standalone_mode=True)

@@ -70,6 +70,8 @@ class ProcessStream:
                 stdout=subprocess.PIPE,
                 stderr=None if theirs is None else theirs.fileno(),
                 bufsize=0,
+                # The user's: without it a program has what C has set, too.
+                env=os.environ,
                 start_new_session=True,
             )
         except OSError:
@@ -219,6 +221,7 @@ def run_to_end(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,
+        env=os.environ,
         start_new_session=True,
     )
     with process, contextlib.ExitStack() as unless_ended:
