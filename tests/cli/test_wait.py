@@ -14,8 +14,6 @@ import pytest
 import starts
 from whylate.boards.state import BoardLock, state_directory
 
-pytestmark = pytest.mark.machine
-
 BOARD = "pc"
 PLAN = f"""\
 boards = ["{BOARD}"]

@@ -42,8 +42,6 @@ from whylate.wire.messages import (
 )
 from whylate.wire.samples import decode_samples
 
-pytestmark = pytest.mark.machine
-
 #: A run over a bad line that has not ended by then will not.
 PATIENCE_S = 60.0
 INTERVAL_NS = 1_000_000

@@ -131,10 +131,12 @@ def instances(tracefs: Path) -> set[str]:
 
 
 def settings(tracefs: Path) -> dict[str, str]:
-    """What of the board's tracing is not ours, and the mounts."""
+    """What of the board's tracing is not ours, and where it is mounted: others mount too."""
     names = ("tracing_on", "current_tracer", "trace_clock", "set_event", "buffer_size_kb")
     settings = {name: (tracefs / name).read_text() for name in names}
-    return settings | {"mounts": Path("/proc/self/mounts").read_text()}
+    mounts = Path("/proc/self/mounts").read_text().splitlines()
+    kinds = {"tracefs", "debugfs"}
+    return settings | {"mounts": "\n".join(line for line in mounts if line.split()[2] in kinds)}
 
 
 def start(driver: Path, seconds: int) -> subprocess.Popen[str]:

@@ -12,6 +12,7 @@ import ipaddress
 import re
 import secrets
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +37,10 @@ CONNECT_S = 10
 ALIVE_INTERVAL_S, ALIVE_COUNT = 10, 3
 #: How long ending a command that timed out may take.
 KILL_S = 10.0
+#: ssh's own exit status.
+NO_CONNECTION = 255
+#: How long it may take to find it, where it had just begun, and to begin.
+FIND_S, BEGINS_S = 5.0, 0.5
 #: How long a server may take to send its banner: in the same lab, and behind a jump host, which is
 #: logged in to first. And how long ssh may then take to end.
 GREETING_S, GREETING_BEHIND_S, PARTING_S = 2, 5, 5.0
@@ -57,6 +62,13 @@ _RUN = 'sh -c \'echo "$0 $PPID $$" >&2; exec "$@"\' "$0" "$@"; s=$?; echo "$0 $s
 _KILL = (
     "e() { kill -$1 -$2 2>/dev/null || kill -$1 $3 2>/dev/null; };"
     ' e TERM "$@"; sleep 1; e KILL "$@"; :'
+)
+#: Prints these ids by the word: its shell has it as an argument. It is read from the input, so that
+#: no other process has it.
+_FIND = (
+    "for p in $(grep -l -s -F -f /dev/stdin /proc/[0-9]*/cmdline); do p=${p#/proc/}; p=${p%/*};"
+    ' for c in $(grep -l -s "^PPid:[[:space:]]*$p\\$" /proc/[0-9]*/status); do c=${c#/proc/};'
+    ' echo "$p ${c%/*}"; done; done'
 )
 #: Into a new file, so that no existing link redirects it.
 _PUT = (
@@ -268,12 +280,27 @@ class SshBoard:
     def _kill(self, token: str, error: bytes) -> None:
         """End a command on the board, as far as possible."""
         text = error.decode("utf-8", "replace")
-        ids = re.search(rf"{token} ([0-9]{{1,10}}) ([0-9]{{1,10}})\n", text)
-        if ids is None:
-            return
+        sent = re.search(rf"{token} ([0-9]{{1,10}}) ([0-9]{{1,10}})\n", text)
         with contextlib.suppress(OSError, StoppedError):
-            kill = shlex.join(["sh", "-c", _KILL, "whylate", *ids.groups()])
-            run_to_end([*self._ssh, kill], b"", KILL_S)
+            for ids in [sent.groups()] if sent is not None else self._find(token):
+                kill = shlex.join(["sh", "-c", _KILL, "whylate", *ids])
+                run_to_end([*self._ssh, kill], b"", KILL_S)
+
+    def _find(self, token: str) -> list[tuple[str, str]]:
+        """Return the process ids of a command that had just begun: they were still on their way.
+
+        Raises OSError, StoppedError.
+        """
+        find = shlex.join(["sh", "-c", _FIND])
+        for _ in range(2):
+            found = run_to_end([*self._ssh, find], token.encode(), FIND_S)
+            if ids := re.findall(rb"^([0-9]{1,10}) ([0-9]{1,10})$", found.output, re.MULTILINE):
+                return [(parent.decode(), child.decode()) for parent, child in ids]
+            if found.status == NO_CONNECTION:
+                break
+            # The server may be about to start it.
+            time.sleep(BEGINS_S)
+        return []
 
 
 #: A part of ssh's message, and what to do about it; the first match counts.

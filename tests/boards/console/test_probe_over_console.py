@@ -32,8 +32,6 @@ from whylate.recording.workloads.wakeup import Wakeup
 from whylate.run.measure import measure
 from whylate.run.progress import Quiet, Step
 
-pytestmark = pytest.mark.machine
-
 PANIC = b"[   99.000001] Kernel panic - not syncing: Fatal exception\r\n"
 
 

@@ -12,15 +12,17 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ssh_servers import Server, User, free_port, make_key, openssh
+from waiting import came_true
 from whylate.boards import ssh as ssh_module
 from whylate.boards.board import notify_nobody
 from whylate.boards.errors import BoardError
 from whylate.boards.ssh import SshBoard
-from whylate.boards.streams.process import Ended
+from whylate.boards.streams.process import Ended, run_to_end
 
 pytest_plugins = ["ssh_fixtures"]
 
@@ -84,16 +86,51 @@ def test_what_a_signal_interrupts_here_is_ended_on_the_board(
     command = [sys.executable, "-m", "whylate", "board", "run", server.url(), "--", "sleep", "1000"]
     host = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 30
-        while "sleep" not in server.running().values() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert "sleep" in server.running().values()
+        assert came_true(lambda: "sleep" in server.running().values())
         host.send_signal(number)
         assert host.wait(30) == 128 + number
     finally:
         host.kill()
         host.wait()
     wait_for_nobody(server)
+
+
+def test_what_is_interrupted_before_its_ids_have_arrived_is_ended_on_the_board(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(command: list[str], *rest: Any) -> Ended:
+        if "sleep 1000" not in command[-1]:
+            return run_to_end(command, *rest)
+        monkeypatch.setattr(ssh_module, "run_to_end", run_to_end)
+        ssh = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        assert came_true(lambda: "sleep" in server.running().values())
+        ssh.kill()
+        ssh.communicate()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ssh_module, "run_to_end", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        SshBoard(server.url()).run(["sh", "-c", "sleep 1000 & sleep 1000"])
+    wait_for_nobody(server)
+
+
+def test_an_interrupt_before_there_is_a_connection_asks_no_board_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def interrupt(command: list[str], *rest: Any) -> Ended:
+        if "-G" in command:  # its configuration
+            return run_to_end(command, *rest)
+        asked.append(command)
+        if len(asked) == 1:
+            raise KeyboardInterrupt
+        return Ended(255, b"", b"ssh: No route to host")
+
+    monkeypatch.setattr(ssh_module, "run_to_end", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        SshBoard("ssh://board7").run(["true"])
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize("status", [b"9" * 5000, b"1000", b"-1", b"", b"7 7"])
@@ -103,11 +140,8 @@ def test_a_status_that_no_shell_has_is_none(status: bytes) -> None:
         SshBoard("ssh://board7")._finished("board7: true", "token", Ended(0, b"", error))
 
 
-def wait_for_nobody(server: Server, seconds: float = 5.0) -> None:
-    deadline = time.monotonic() + seconds
-    while server.running() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not server.running()
+def wait_for_nobody(server: Server) -> None:
+    assert came_true(lambda: not server.running()), server.running()
 
 
 def test_a_stream_carries_both_ways_and_ends_the_command(server: Server) -> None:
