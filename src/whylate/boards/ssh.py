@@ -293,10 +293,10 @@ class SshBoard:
         """
         find = shlex.join(["sh", "-c", _FIND])
         for _ in range(2):
-            found = run_to_end([*self._ssh, find], token.encode(), FIND_S)
-            if ids := re.findall(rb"^([0-9]{1,10}) ([0-9]{1,10})$", found.output, re.MULTILINE):
+            listed = run_to_end([*self._ssh, find], token.encode(), FIND_S)
+            if ids := re.findall(rb"^([0-9]{1,10}) ([0-9]{1,10})$", listed.output, re.MULTILINE):
                 return [(parent.decode(), child.decode()) for parent, child in ids]
-            if found.status == NO_CONNECTION:
+            if listed.status == NO_CONNECTION:
                 break
             # The server may be about to start it.
             time.sleep(BEGINS_S)
