@@ -22,7 +22,7 @@ from whylate.cli import main, start_no_threads_for_arrays
 
 #: Bytes of a request, which has words, a directory and an environment.
 LONGEST = 1 << 20
-#: What makes pages of templates.
+#: The module that makes pages of templates.
 RENDER = "whylate.report.page.render"
 #: With a request: standard input, output and error.
 DESCRIPTORS = 3

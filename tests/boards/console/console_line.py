@@ -24,7 +24,7 @@ Change = Callable[[bytes], bytes]
 SETSID = shutil.which("setsid") or "setsid"
 #: The board's side: a minimal one, Debian's, and a server's.
 BUSYBOX = shutil.which("busybox")
-#: Where a worker may have its directory.
+#: A worker has its directory in one of these.
 HOMES = tuple(Path(place) for place in ("/run", "/dev/shm", "/tmp", "/var/tmp"))  # noqa: S108
 SHELLS = {
     "dash": ["dash", "-i"],
@@ -42,7 +42,7 @@ class ChangedChannel:
 
     def __init__(self, fd: int) -> None:
         self._inner = DescriptorChannel(fd)
-        #: What the host has typed.
+        #: All that the host has typed.
         self.written = b""
         self.up: Change = unchanged
         self.down: Change = unchanged
