@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import IO
 #: A file or a directory is made under a temporary name first, which is longer.
 LONGEST_NAME = 200
 LONGEST_PATH = 3800
+#: A lock that others hold is tried again after so long.
+_LOOK_S = 0.1
 
 
 class TooLargeError(OSError):
@@ -191,6 +194,17 @@ def try_lock(fd: int, *, shared: bool = False) -> bool:
             raise
         return False
     return True
+
+
+def lock_within(fd: int, wait_s: float, *, shared: bool = False) -> bool:
+    """Lock an open file as try_lock() does, waiting for others; return whether it was in time.
+
+    Raises OSError.
+    """
+    deadline = time.monotonic() + wait_s
+    while not (locked := try_lock(fd, shared=shared)) and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)
+    return locked
 
 
 def sha256_of(path: Path) -> str:

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from whylate.files import try_lock
+from whylate.files import lock_within, try_lock
 from whylate.lab.errors import LabError
 
 #: Far beyond what fetching and making all images takes on a slow line.
 PATIENCE_S = 1200.0
-_LOOK_S = 0.1
 #: Keeps the threads of this process apart; the caches that the one that has it has locked.
 _OURS = threading.RLock()
 _LOCKED: set[Path] = set()
@@ -76,14 +75,10 @@ def _locked(directory: Path, deadline: float, waits: Callable[[], None]) -> Iter
     directory.mkdir(parents=True, exist_ok=True)
     fd = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        shown = False
-        while not try_lock(fd):
-            if not shown:
-                waits()
-                shown = True
-            if time.monotonic() > deadline:
+        if not try_lock(fd):
+            waits()
+            if not lock_within(fd, deadline - time.monotonic()):
                 raise _too_long(directory)
-            time.sleep(_LOOK_S)
         yield
     finally:
         os.close(fd)

@@ -63,10 +63,7 @@ def test_a_file_arrives_whole_with_its_mode(line: Line, tmp_path: Path) -> None:
 
 def test_a_terminal_is_given_back_as_it_was_found(line: Line) -> None:
     shell = ConsoleShell(line.console.connect())
-    deadline = time.monotonic() + PATIENCE_S
-    while b"board# " not in line.console.log.read_bytes():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert came_true(lambda: b"board# " in line.console.log.read_bytes(), PATIENCE_S)
     shell.open(30)
     during = termios.tcgetattr(line.slave)
     assert not during[3] & termios.ECHO

@@ -13,7 +13,6 @@ import contextlib
 import hashlib
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from pathlib import Path
 from whylate.boards.errors import BoardError
 from whylate.boards.qemu.machine import Machine
 from whylate.boards.qemu.qmp import Qmp, QmpError
-from whylate.files import try_lock
+from whylate.files import lock_within
 from whylate.lab.qemu import Qemu
 
 #: The first QEMU that writes its state to a file (`file:`).
@@ -31,7 +30,6 @@ FROM = (8, 2)
 LIMIT_BYTES = 1 << 30
 #: Reading the state of devices takes less than a tenth of a second.
 RESUME_S = 60.0
-_POLL_S = 0.05
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _MEMORY, _STATE, _LOCK = "memory", "state", "lock"
 
@@ -169,10 +167,7 @@ def _locked(path: Path, *, shared: bool, wait_s: float = 0.0) -> Iterator[bool]:
         yield False
         return
     try:
-        end_s = time.monotonic() + wait_s
-        while not (locked := try_lock(fd, shared=shared)) and time.monotonic() < end_s:
-            time.sleep(_POLL_S)
-        yield locked
+        yield lock_within(fd, wait_s, shared=shared)
     finally:
         os.close(fd)
 

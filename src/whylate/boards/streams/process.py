@@ -70,7 +70,7 @@ class ProcessStream:
                 stdout=subprocess.PIPE,
                 stderr=None if theirs is None else theirs.fileno(),
                 bufsize=0,
-                # The user's: without it a program has what C has set, too.
+                # The user's environment: without it the child has the variables of putenv() too.
                 env=os.environ,
                 start_new_session=True,
             )
