@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 
 def _tail_rows(
@@ -48,6 +47,9 @@ def simulate_run(
     drift is what the logarithm of the median has moved by when the run is made; rare_rate is the
     part of activations that a second mode adds rare_excess to, in µs.
     """
+    # Calibrations that only name this file need not wait for it.
+    from scipy.signal import lfilter
+
     level = np.log(median) + drift + run_median_sd * rng.standard_normal()
     innovations = np.sqrt(1 - rho**2) * rng.standard_normal(n)
     latency: NDArray[np.float64] = np.exp(

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from browsers import browser
+from left_behind import LeftBehind
 from machine_lock import this_machine
 from suite_groups import put_in_order
 from suite_times import SuiteTimes
@@ -58,6 +59,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SuiteTimes())
+    # A worker ends before the process that looks.
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(LeftBehind())
     # Notes on the boards that this process uses: another one's are none of its tests' business.
     directory = tempfile.mkdtemp(prefix="wl")
     os.environ["WHYLATE_RUN"] = directory

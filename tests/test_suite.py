@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from machine_lock import this_machine
+from processes import lives
 from suite_groups import read_durations
+from waiting import came_true
 
 TESTS = Path(__file__).parent
 #: Places with the marker `flaky`. This number may only shrink.
@@ -50,3 +55,41 @@ def test_groups_with_a_duration_are_files_that_exist() -> None:
 def test_a_test_that_holds_the_machine_may_hold_it_again() -> None:
     with this_machine(), this_machine():
         pass
+
+
+LEAVES_ONE = """
+import subprocess
+
+def test_it() -> None:
+    print(subprocess.Popen(["sleep", "100"]).pid)
+"""
+
+
+#: As conftest.py does, with less grace.
+PLUGIN = """
+import left_behind
+
+left_behind.GRACE_S = 0.5
+
+def pytest_configure(config):
+    config.pluginmanager.register(left_behind.LeftBehind())
+"""
+
+
+def test_a_process_that_a_test_leaves_behind_fails_the_run_and_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "test_leaves.py").write_text(LEAVES_ONE)
+    (tmp_path / "conftest.py").write_text(PLUGIN)
+    pytest_here = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*pytest_here, f"--rootdir={tmp_path}", str(tmp_path)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout + done.stderr
+    pid = int(done.stdout.split()[0])
+    assert f"{pid}: sleep 100" in done.stdout
+    assert came_true(lambda: not lives(pid))

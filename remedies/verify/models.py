@@ -119,7 +119,9 @@ def search_model(model: Model, memory_mib: int = 1900, timeout_s: float = 3600) 
             "-DNOREDUCE",
             f"-DMEMLIM={memory_mib}",
         ]
-        command = ["cc", "-O2", "-w", *flags, "pan.c", "-o", str(pan)]
+        # Compiling a short search takes longer than the search.
+        optimize = "-O2" if model in LONG_MODELS else "-O0"
+        command = ["cc", optimize, "-w", *flags, "pan.c", "-o", str(pan)]
         subprocess.run(command, cwd=folder, check=True)
         cycles = ["-l"] if model.ends else ["-a", "-f"] if model.progress else []
         text = run_program([str(pan), f"-m{model.depth}", "-n", *cycles], timeout_s, folder).text
