@@ -5,6 +5,28 @@
 
 #define CHUNK_MASK (config.ring_mask / CHUNK_EVENTS)
 
+/* Chunks that one call looks at: the verifier goes through each turn of a loop, and of a function
+ * only once, however often it is called. */
+#define LOOKED_AT 16
+
+/* free_chunk - return the first chunk behind index that is not held, of LOOKED_AT; -1: there is
+ * none */
+FUNCTION int free_chunk(struct recorder_bpf_cpu *cpu, __u64 index)
+{
+	__u64 mask = CHUNK_MASK;
+
+	if (!cpu)
+		return -1;
+#pragma clang loop unroll(disable)
+	for (__u32 turns = LOOKED_AT; turns; turns--) {
+		index = (index + 1) & mask;
+		if (cpu->shared.chunk[index].held ==
+		    *(volatile __u32 *)&cpu->shared.chunk[index].released)
+			return index;
+	}
+	return -1;
+}
+
 /*
  * open_chunk - begin the chunk of that number in the next one that is not held
  *
@@ -13,35 +35,37 @@
  */
 FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 {
-	/* Known to the verifier, which goes through every turn: an index needs no other bound. */
+	/* Known to the verifier: an index needs no other bound. */
 	__u64 index, mask = CHUNK_MASK;
+	struct recorder_chunk *chunk;
+	int found = -1;
 
 	if (!cpu)
 		return 0;
 	index = cpu->newest;
 	if (cpu->open[number & 1].number == 1 + number)
 		return 1;
-#pragma clang loop unroll(disable)
 	/* No more than half of them are held. */
-	for (__u64 turns = 1 + mask / 2; turns; turns--) {
-		struct recorder_chunk *chunk;
-
-		index = (index + 1) & mask;
-		chunk = &cpu->shared.chunk[index];
-		if (chunk->held != *(volatile __u32 *)&chunk->released)
-			continue;
-		if (cpu->shared.frozen && chunk->number)
-			return 0;
-		chunk->number = 1 + number;
-		chunk->before = cpu->newest;
-		chunk->first_ns = now;
-		cpu->newest = index;
-		cpu->open[number & 1].shift = (index - number) * CHUNK_EVENTS;
-		barrier();
-		cpu->open[number & 1].number = 1 + number;
-		return 1;
+#pragma clang loop unroll(disable)
+	for (__u64 seen = 0; seen <= mask / 2; seen += LOOKED_AT) {
+		found = free_chunk(cpu, index + seen);
+		if (found >= 0)
+			break;
 	}
-	return 0;
+	if (found < 0)
+		return 0;
+	index = found & mask;
+	chunk = &cpu->shared.chunk[index];
+	if (cpu->shared.frozen && chunk->number)
+		return 0;
+	chunk->number = 1 + number;
+	chunk->before = cpu->newest;
+	chunk->first_ns = now;
+	cpu->newest = index;
+	cpu->open[number & 1].shift = (index - number) * CHUNK_EVENTS;
+	barrier();
+	cpu->open[number & 1].number = 1 + number;
+	return 1;
 }
 
 /*
