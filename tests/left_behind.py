@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from processes import lives
+from starts import end_server
 
 _VARIABLE = "WHYLATE_SUITE"
 #: What ends with the workers has this long for it.
@@ -51,6 +52,7 @@ class LeftBehind:
 
     @pytest.hookimpl(trylast=True)  # After pytest-xdist has ended its workers.
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        end_server()
         deadline = time.monotonic() + GRACE_S
         while (left := processes_with(_VARIABLE, self._value)) and time.monotonic() < deadline:
             time.sleep(_LOOK_S)

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -146,5 +146,17 @@ def server() -> str:
         process.communicate()
         shutil.rmtree(directory, ignore_errors=True)
 
-    atexit.register(end)
+    _ends.append(end)
     return path
+
+
+#: Ends the server, where there is one.
+_ends: list[Callable[[], None]] = []
+
+
+@atexit.register
+def end_server() -> None:
+    """End the server of this process; the next start has a new one."""
+    server.cache_clear()
+    while _ends:
+        _ends.pop()()
