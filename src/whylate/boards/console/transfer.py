@@ -12,15 +12,14 @@ kernel's messages have damaged is requested again, in halves.
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
-import lzma
 import secrets
 import shlex
 import time
 import zlib
 from collections.abc import Callable
 
+from whylate.boards.console.packing import pack
 from whylate.boards.console.worker import SILENCE_S, Worker, answer_pattern
 from whylate.boards.errors import BoardError
 
@@ -39,8 +38,6 @@ TRIES = 4
 WHOLE_TRIES = 3
 #: How long a slow board may take to unpack a file.
 UNPACK_S = 300.0
-#: Small boards have the memory to unpack with this dictionary.
-DICTIONARY = 1 << 20
 #: More would take hours without compression.
 MAX_INPUT = 64 << 20
 
@@ -126,14 +123,11 @@ class Transfer:
 
     def _pack(self, data: bytes) -> tuple[bytes, str]:
         """Return the data as it is sent and the command that undoes that."""
+        packed, unpack = data, "cat"
         if "xz" in self._worker.tools:
-            filters = [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": DICTIONARY}]
-            packed = lzma.compress(data, check=lzma.CHECK_CRC32, filters=filters)
-            unpack = "xz -dc"
+            packed, unpack = pack(data, "xz"), "xz -dc"
         elif "gzip" in self._worker.tools:
-            packed, unpack = gzip.compress(data, mtime=0), "gzip -dc"
-        else:
-            packed, unpack = data, "cat"
+            packed, unpack = pack(data, "gzip"), "gzip -dc"
         return (data, "cat") if len(packed) >= len(data) else (packed, unpack)
 
     def _type(self, data: bytes, size: int, progress: Progress | None) -> None:
