@@ -7,6 +7,7 @@ directory: another waits, and finds what was fetched meanwhile.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
@@ -21,6 +22,7 @@ from whylate.lab.cache import building
 from whylate.lab.description import VirtualBoard
 from whylate.lab.errors import LabError
 from whylate.lab.sums import cached_sha256
+from whylate.starting import signals_wait
 
 #: Long enough for a slow mirror, short enough not to look like a hang.
 FETCH_S = 900
@@ -242,18 +244,20 @@ def _kept(directory: Path) -> Path | None:
 @contextmanager
 def contents(package: Path) -> Iterator[tarfile.TarFile]:
     """Read a package's files as a tar stream; raises LabError."""
-    with subprocess.Popen(
-        ["dpkg-deb", "--fsys-tarfile", str(package)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
+    with contextlib.ExitStack() as started:
+        with signals_wait():
+            process = subprocess.Popen(
+                ["dpkg-deb", "--fsys-tarfile", str(package)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            started.enter_context(process)
+            started.callback(process.kill)
         try:
             with tarfile.open(fileobj=process.stdout, mode="r|") as tar:
                 yield tar
         except tarfile.TarError as error:
             raise LabError(f"{package.name} is not a package: {error}") from None
-        finally:
-            process.kill()
 
 
 def read_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

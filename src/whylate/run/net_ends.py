@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from whylate.recording.device_loads import NIC, NetLoad, parse_net
 from whylate.recording.plan import LoadPlan
 from whylate.run.errors import RequestError
+from whylate.starting import signals_wait
 
 #: The host of a virtual board, as the board sees it (QEMU's user network).
 VIRTUAL_HOST = "10.0.2.2"
@@ -38,18 +39,23 @@ def net_ends(loads: Sequence[LoadPlan]) -> Iterator[Arguments]:
 def _end(load: NetLoad) -> Iterator[tuple[str, ...]]:
     token = secrets.token_hex(16)
     command = [sys.executable, "-m", "whylate.run.net_peer", _listen_address(load.host)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            port = _start(process, token)
-            if not port.isdecimal():
-                raise RequestError(f"the other end of net:{load.host} could not start here")
-            yield (load.host, port, token, load.protocol, str(load.in_bits_s),
-                   str(load.out_bits_s), str(load.size))  # fmt: skip
-        finally:
-            process.kill()
-            process.wait(_END_S)
+    with contextlib.ExitStack() as started:
+        with signals_wait():
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+            started.enter_context(process)
+            started.callback(process.wait, _END_S)
+            started.callback(process.kill)
+        port = _start(process, token)
+        if not port.isdecimal():
+            raise RequestError(f"the other end of net:{load.host} could not start here")
+        yield (load.host, port, token, load.protocol, str(load.in_bits_s),
+               str(load.out_bits_s), str(load.size))  # fmt: skip
 
 
 def _start(process: subprocess.Popen[str], token: str) -> str:

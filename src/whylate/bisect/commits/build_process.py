@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from whylate.bisect.ordered.versions import StoppedEarlyError
+from whylate.starting import signals_wait
 from whylate.text import plain
 
 #: A group that ignores SIGTERM is killed after this long.
@@ -40,22 +41,24 @@ def run_command(
     that has made a session of its own. nice: it yields to all else. Raises CommandError,
     StoppedEarlyError.
     """
-    try:
-        with log.open("ab") as output:
-            process = subprocess.Popen(
-                words,
-                cwd=tree,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-    except FileNotFoundError:
-        raise CommandError(f"command is missing: {plain(words[0], 100)}") from None
-    except (OSError, ValueError) as error:
-        raise CommandError(f"cannot be run: {error}") from None
-    try:
+    with contextlib.ExitStack() as started:
+        try:
+            with log.open("ab") as output, signals_wait():
+                process = subprocess.Popen(
+                    words,
+                    cwd=tree,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+                # Also after its end: what it has left in the background would go on writing.
+                started.callback(_end_group, process)
+        except FileNotFoundError:
+            raise CommandError(f"command is missing: {plain(words[0], 100)}") from None
+        except (OSError, ValueError) as error:
+            raise CommandError(f"cannot be run: {error}") from None
         if nice:
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PGRP, process.pid, max(_NICE, os.nice(0)))
@@ -69,9 +72,6 @@ def run_command(
                 raise StoppedEarlyError
             if time.monotonic() > deadline:
                 raise CommandError(f"took more than {_time_text(limit_s)}")
-    finally:
-        # Also after its end: what it has left in the background would go on writing.
-        _end_group(process)
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

@@ -8,6 +8,7 @@ forges nothing. `cat` prints as many bytes as the size of a file, and a stream o
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -34,6 +35,7 @@ from whylate.bisect.sides.tree import (
     chunks_of,
     links_of,
 )
+from whylate.starting import signals_wait
 from whylate.tarballs import MAX_DEPTH
 
 #: Where the magic number of the superblock is (Linux: fs/ext4/ext4.h).
@@ -181,6 +183,7 @@ class _Image:
         with (
             self._path.open("rb") as image,
             tempfile.TemporaryFile() as script,
+            contextlib.ExitStack() as started,
         ):
             script.write("".join(f"{request}\n" for request in requests).encode())
             script.flush()
@@ -188,24 +191,24 @@ class _Image:
             fd = image.fileno()
             # By its number: a question mark in a name would begin options of debugfs. Without
             # bitmaps (-c), which are not needed.
-            with subprocess.Popen(
-                [self._debugfs, "-c", "-f", "/dev/stdin", f"/proc/self/fd/{fd}"],
-                stdin=script,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[fd],
-                env={**os.environ, "DEBUGFS_PAGER": "__none__", "LC_ALL": "C"},
-            ) as process:
-                assert process.stdout is not None  # noqa: S101 - it is a pipe
-                # A damaged image can keep it busy for ever.
-                limit = threading.Timer(_LONGEST_S, process.kill)
-                limit.daemon = True
-                limit.start()
-                try:
-                    yield _Answers(process.stdout)
-                finally:
-                    limit.cancel()
-                    process.kill()
+            with signals_wait():
+                process = subprocess.Popen(
+                    [self._debugfs, "-c", "-f", "/dev/stdin", f"/proc/self/fd/{fd}"],
+                    stdin=script,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=[fd],
+                    env={**os.environ, "DEBUGFS_PAGER": "__none__", "LC_ALL": "C"},
+                )
+                started.enter_context(process)
+                started.callback(process.kill)
+            assert process.stdout is not None  # noqa: S101 - it is a pipe
+            # A damaged image can keep it busy for ever.
+            limit = threading.Timer(_LONGEST_S, process.kill)
+            limit.daemon = True
+            started.callback(limit.cancel)
+            limit.start()
+            yield _Answers(process.stdout)
 
 
 class _Answers:

@@ -15,6 +15,7 @@ from pathlib import Path
 from whylate.boards.errors import BoardError
 from whylate.files import write_whole
 from whylate.recording.console.crashes import Crash, find_crashes
+from whylate.starting import signals_wait
 from whylate.text import clean
 
 #: How long QEMU may take to end after a signal.
@@ -83,7 +84,7 @@ class Machine:
         return None
 
     def start(self, command: Sequence[str], *, outlive: bool, console: bytes = b"") -> None:
-        """Start QEMU; raises BoardError.
+        """Start QEMU; raises BoardError. At any exception it has been ended.
 
         outlive: it continues when this process ends. console: what its console printed before.
         """
@@ -98,29 +99,30 @@ class Machine:
             log = (self.directory / "qemu.log").open("wb")
         except OSError as error:
             raise self._unwritable(error) from None
-        with log:
+        with log, contextlib.ExitStack() as unless_noted:
             try:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
-                    start_new_session=True,
-                )
+                with signals_wait():
+                    process = subprocess.Popen(
+                        command,
+                        stdin=subprocess.DEVNULL,
+                        stdout=log,
+                        stderr=log,
+                        start_new_session=True,
+                    )
+                    # Nothing else could find it again.
+                    unless_noted.callback(_kill, process)
             except OSError as error:
                 raise BoardError(f"{command[0]} cannot be started: {error.strerror}") from None
-        if outlive:
-            # Reaps it if it ends before us.
-            threading.Thread(target=process.wait, name="board", daemon=True).start()
-        try:
-            # At once: to a reader of half a number the board would seem to be off.
-            write_whole(self.directory / "pid", str(process.pid).encode())
-        except OSError as error:
-            # Nothing else could find it again.
-            process.kill()
-            process.wait()
-            raise self._unwritable(error) from None
-        self._process = process
+            if outlive:
+                # Reaps it if it ends before us.
+                threading.Thread(target=process.wait, name="board", daemon=True).start()
+            try:
+                # At once: to a reader of half a number the board would seem to be off.
+                write_whole(self.directory / "pid", str(process.pid).encode())
+            except OSError as error:
+                raise self._unwritable(error) from None
+            self._process = process
+            unless_noted.pop_all()
 
     def wait_for(self, text: bytes, timeout_s: float, begin: int = 0) -> None:
         """Wait until the console has printed text; raises BoardError with its last words.
@@ -235,6 +237,11 @@ class _Search:
                     return True
                 self._before = seen[-len(self._text) :]
         return False
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
 
 
 def _end(path: Path, size: int) -> bytes:

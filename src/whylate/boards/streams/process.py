@@ -13,6 +13,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from whylate.starting import signals_wait
+
 #: How long the probe may take to restore the board after the line was hung up.
 LEAVE_S = 30.0
 #: The most that a child may still write after the line was hung up: more than a probe holds back.
@@ -62,31 +64,36 @@ class ProcessStream:
         if keep_error:
             # To the child it works like a pipe, and it can be read without waiting.
             self._error, theirs = socket.socketpair()
-        try:
-            # In a new session: Ctrl-C at the terminal is for the host, which then stops the child.
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=None if theirs is None else theirs.fileno(),
-                bufsize=0,
-                # The user's environment: without it the child has the variables of putenv() too.
-                env=os.environ,
-                start_new_session=True,
-            )
-        except OSError:
+        with contextlib.ExitStack() as unless_started:
             if self._error is not None:
-                self._error.close()
-            raise
-        finally:
-            if theirs is not None:
-                theirs.close()
-        assert self._process.stdin is not None  # noqa: S101 - both are pipes
-        assert self._process.stdout is not None  # noqa: S101
-        self._in = self._process.stdin
-        # Only this end: the child's input stays blocking.
-        os.set_blocking(self._in.fileno(), False)
-        self._out = self._process.stdout
+                unless_started.callback(self._error.close)
+            try:
+                with signals_wait():
+                    # In a new session: Ctrl-C at the terminal is for the host, which then stops
+                    # the child.
+                    self._process = subprocess.Popen(
+                        command,
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE,
+                        stderr=None if theirs is None else theirs.fileno(),
+                        bufsize=0,
+                        # The user's environment: without it the child has the variables of
+                        # putenv() too.
+                        env=os.environ,
+                        start_new_session=True,
+                    )
+                    unless_started.enter_context(self._process)
+                    unless_started.callback(end, self._process)
+            finally:
+                if theirs is not None:
+                    theirs.close()
+            assert self._process.stdin is not None  # noqa: S101 - both are pipes
+            assert self._process.stdout is not None  # noqa: S101
+            self._in = self._process.stdin
+            # Only this end: the child's input stays blocking.
+            os.set_blocking(self._in.fileno(), False)
+            self._out = self._process.stdout
+            unless_started.pop_all()
 
     @property
     def pid(self) -> int:
@@ -215,17 +222,19 @@ def run_to_end(
     """
     error = bytearray() if error is None else error
     deadline = time.monotonic() + timeout_s
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        env=os.environ,
-        start_new_session=True,
-    )
-    with process, contextlib.ExitStack() as unless_ended:
-        unless_ended.callback(end, process)
+    with contextlib.ExitStack() as pipes, contextlib.ExitStack() as unless_ended:
+        with signals_wait():
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                env=os.environ,
+                start_new_session=True,
+            )
+            pipes.enter_context(process)
+            unless_ended.callback(end, process)
         try:
             output = _exchange(process, data, error, deadline, limit)
             process.wait(max(0.0, deadline - time.monotonic()))
