@@ -16,6 +16,7 @@ import pytest
 
 from processes import lives
 from waiting import came_true
+from whylate import starting
 from whylate.bisect.commits.build_process import run_command
 from whylate.bisect.sides.image import _Image
 from whylate.boards.qemu.machine import Machine
@@ -333,3 +334,17 @@ def test_a_command_that_is_just_forked_ends_with_whylate(number: signal.Signals)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def test_a_process_whose_wait_a_handler_has_locked_for_ever_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(starting, "REAP_S", 0.1)
+    process = subprocess.Popen(["sleep", "100"], stdout=subprocess.PIPE)
+    process.kill()
+    # A handler that raises between this and the statement that unlocks it leaves this behind.
+    lock = process._waitpid_lock  # type: ignore[attr-defined]
+    with lock:
+        starting.close_and_reap(process)
+        assert process.returncode is None
+    assert process.wait(30) == -signal.SIGKILL

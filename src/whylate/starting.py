@@ -6,14 +6,20 @@ is neither assigned nor registered to be ended, would then run for ever.
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 #: Signals that end a command in good order.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+#: A killed process that the kernel is still ending is given up after this long.
+REAP_S = 10.0
 
 _Handler = Callable[[int, FrameType | None], object]
 
@@ -53,6 +59,26 @@ def signals_wait() -> Iterator[None]:
             _restore(handlers, wait)
         finally:
             _call(handlers, waiting)
+
+
+def close_and_reap(process: subprocess.Popen[Any]) -> None:
+    """Close the pipes to a process that has ended or was killed, and wait for it."""
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            # What was buffered has no reader any more.
+            with contextlib.suppress(OSError):
+                stream.close()
+    reap(process)
+
+
+def reap(process: subprocess.Popen[Any]) -> None:
+    """Wait for a process that has ended or was killed, within REAP_S.
+
+    Popen itself waits without a limit. A handler that raised in its poll() may have left it locked,
+    and it would wait for ever (CPython 3.11: Popen._waitpid_lock).
+    """
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(REAP_S)
 
 
 def _restore(handlers: dict[int, _Handler], ours: _Handler) -> None:

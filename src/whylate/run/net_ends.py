@@ -14,12 +14,11 @@ from contextlib import contextmanager
 from whylate.recording.device_loads import NIC, NetLoad, parse_net
 from whylate.recording.plan import LoadPlan
 from whylate.run.errors import RequestError
-from whylate.starting import signals_wait
+from whylate.starting import close_and_reap, signals_wait
 
 #: The host of a virtual board, as the board sees it (QEMU's user network).
 VIRTUAL_HOST = "10.0.2.2"
 _START_S = 20.0
-_END_S = 5.0
 #: The words that the board's end gets, by the load's number.
 Arguments = dict[int, tuple[str, ...]]
 
@@ -48,8 +47,7 @@ def _end(load: NetLoad) -> Iterator[tuple[str, ...]]:
                 stderr=subprocess.DEVNULL,
                 text=True,
             )
-            started.enter_context(process)
-            started.callback(process.wait, _END_S)
+            started.callback(close_and_reap, process)
             started.callback(process.kill)
         port = _start(process, token)
         if not port.isdecimal():

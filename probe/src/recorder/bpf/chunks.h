@@ -38,7 +38,7 @@ FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 	/* Known to the verifier: an index needs no other bound. */
 	__u64 index, mask = CHUNK_MASK;
 	struct recorder_chunk *chunk;
-	int found = -1;
+	int next = -1;
 
 	if (!cpu)
 		return 0;
@@ -48,13 +48,13 @@ FUNCTION int open_chunk(struct recorder_bpf_cpu *cpu, __u64 number, __u64 now)
 	/* No more than half of them are held. */
 #pragma clang loop unroll(disable)
 	for (__u64 seen = 0; seen <= mask / 2; seen += LOOKED_AT) {
-		found = free_chunk(cpu, index + seen);
-		if (found >= 0)
+		next = free_chunk(cpu, index + seen);
+		if (next >= 0)
 			break;
 	}
-	if (found < 0)
+	if (next < 0)
 		return 0;
-	index = found & mask;
+	index = next & mask;
 	chunk = &cpu->shared.chunk[index];
 	if (cpu->shared.frozen && chunk->number)
 		return 0;

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from whylate.bisect.ordered.versions import StoppedEarlyError
-from whylate.starting import signals_wait
+from whylate.starting import reap, signals_wait
 from whylate.text import plain
 
 #: A group that ignores SIGTERM is killed after this long.
@@ -84,7 +84,7 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
             return
         time.sleep(_POLL_S)
     _signalled(process, signal.SIGKILL)
-    process.wait()
+    reap(process)
 
 
 def _signalled(process: subprocess.Popen[bytes], number: int) -> bool:

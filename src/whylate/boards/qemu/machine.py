@@ -15,7 +15,7 @@ from pathlib import Path
 from whylate.boards.errors import BoardError
 from whylate.files import write_whole
 from whylate.recording.console.crashes import Crash, find_crashes
-from whylate.starting import signals_wait
+from whylate.starting import reap, signals_wait
 from whylate.text import clean
 
 #: How long QEMU may take to end after a signal.
@@ -241,7 +241,7 @@ class _Search:
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     process.kill()
-    process.wait()
+    reap(process)
 
 
 def _end(path: Path, size: int) -> bytes:

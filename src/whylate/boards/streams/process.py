@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whylate.starting import signals_wait
+from whylate.starting import close_and_reap, reap, signals_wait
 
 #: How long the probe may take to restore the board after the line was hung up.
 LEAVE_S = 30.0
@@ -82,7 +82,7 @@ class ProcessStream:
                         env=os.environ,
                         start_new_session=True,
                     )
-                    unless_started.enter_context(self._process)
+                    unless_started.callback(close_and_reap, self._process)
                     unless_started.callback(end, self._process)
             finally:
                 if theirs is not None:
@@ -192,7 +192,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
         lives = _signal_group(process.pid, 0)
     if lives:
         _signal_group(process.pid, signal.SIGKILL)
-    process.wait()
+    reap(process)
 
 
 def _signal_group(group: int, number: int) -> bool:
@@ -233,7 +233,7 @@ def run_to_end(
                 env=os.environ,
                 start_new_session=True,
             )
-            pipes.enter_context(process)
+            pipes.callback(close_and_reap, process)
             unless_ended.callback(end, process)
         try:
             output = _exchange(process, data, error, deadline, limit)
