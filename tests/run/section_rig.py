@@ -69,6 +69,7 @@ _CHECKS = {"arm64": ("slub_debug=FZPU",)}
 _CPUS = {"armhf": 1}
 _MODULE = "/whylate/executions.ko"
 LOGS = "/sys/kernel/debug/executions"
+LOG_COLUMNS = 9
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ def _known(messages: Sequence[Message], console: str) -> Known:
     (content,) = collected.files.values()
     text = content.data.split(b"\0")[0]
     assert text, f"the module left no log: {console[-2000:]}"
-    rows = np.array([line.split() for line in text.splitlines()], np.int64)
+    rows = np.fromstring(text.decode("ascii"), np.int64, sep=" ").reshape(-1, LOG_COLUMNS)
     # What was logged before it began.
     rows = rows[rows[:, 1] > 0]
     return Known(*rows[np.argsort(rows[:, 1], kind="stable")].T)
