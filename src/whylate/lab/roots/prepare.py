@@ -128,8 +128,9 @@ def _overlay(board: VirtualBoard, root: Root, busybox: bytes, probe: bytes) -> b
         script = (FILES / "image" / name).read_bytes()
         ours = script.replace(b"#!/bin/busybox", b"#!/whylate/bin/busybox", 1)
         archive.file(path[1:], ours, 0o755)
-    archive.file("whylate/name", board.name.encode())
-    archive.file("whylate/port", board.description.port.encode())
+    archive.file("whylate/fstab", (FILES / "image" / "fstab").read_bytes())
+    archive.file("whylate/name", f"{board.name}\n".encode())
+    archive.file("whylate/port", f"{board.description.port}\n".encode())
     order = []
     for module in board.description.all_modules:
         try:
