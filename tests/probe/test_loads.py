@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -507,35 +508,71 @@ def test_cmd_reports_how_a_command_ended(driver: str) -> None:
     assert killed.message.startswith("killed by signal 11 after ")
 
 
-def counts_cpu_time(outcome: Outcome) -> bool:
-    """Return whether most of the CPU time that the command really had was counted.
+#: Programs that use CPU time, as they count it, by themselves or by short-lived children. Each then
+#: waits for a line in the file that it is given.
+USED_S, COUNTED_MS = 0.3, 250
+USES = f"""
+import sys, time
+while time.process_time() < {USED_S}:
+    pass
+open(sys.argv[1]).readline()
+"""
+CHILDREN_USE = f"""
+import os, resource, sys
+short = "i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done"
+while sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) < {USED_S}:
+    os.waitpid(os.posix_spawn("/bin/sh", ["sh", "-c", short], os.environ), 0)
+open(sys.argv[1]).readline()
+"""
 
-    How much that is depends on what else runs here. The last sample is some time before the end,
-    and one that begins between two readings has less.
+
+def run_until_counted(driver: str, folder: Path, text: str, script: str) -> Outcome:
+    """Run the load with a shell's script, in which "$@" is a program of this text.
+
+    The program ends when the load has counted the program's CPU time: the load's state is "ended".
+    A load that does not count the time of a live process is still running when its time is up.
     """
-    return outcome.cpu_ms / 2 < outcome.work[-1] < outcome.cpu_ms + 50
+    gate = folder / "gate"
+    os.mkfifo(gate)
+    program = [sys.executable, "-I", "-S", "-c", text, str(gate)]
+    command = [driver, "cmd", "20", "sh", "-c", script, "sh", *program]
+    descriptor, lines = os.open(gate, os.O_RDWR), list[str]()
+    try:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+            assert running.stdout
+            for line in running.stdout:
+                lines.append(line)
+                kind, _, rest = line.partition(" ")
+                if kind == "work" and int(rest) > COUNTED_MS:
+                    os.write(descriptor, b"\n")
+    finally:
+        os.close(descriptor)
+    return parse("".join(lines))
 
 
-def test_cmd_counts_the_cpu_time_of_descendants_that_left_the_session(driver: str) -> None:
-    outcome = run([driver, "cmd", "1.1", "sh", "-c", f"setsid sh -c '{BUSY}' & wait"])
-    assert outcome.state == "running"
-    assert counts_cpu_time(outcome), outcome
+def check_counted(outcome: Outcome) -> None:
+    """Check that the command's time was counted while it lived, and no more than it used."""
+    assert outcome.state == "ended", outcome
+    assert outcome.message.startswith("exited with status 0"), outcome
+    assert COUNTED_MS < outcome.work[-1] < outcome.cpu_ms + 50, outcome
 
 
-def test_cmd_counts_the_cpu_time_of_short_lived_children(driver: str) -> None:
-    command = 'while :; do sh -c "i=0; while [ \\$i -lt 2000 ]; do i=\\$((i+1)); done"; done'
-    outcome = run([driver, "cmd", "1.1", "sh", "-c", command])
-    assert counts_cpu_time(outcome), outcome
+def test_cmd_counts_the_cpu_time_of_descendants_that_left_the_session(
+    driver: str, tmp_path: Path
+) -> None:
+    check_counted(run_until_counted(driver, tmp_path, USES, 'setsid "$@" & wait'))
+
+
+def test_cmd_counts_the_cpu_time_of_short_lived_children(driver: str, tmp_path: Path) -> None:
+    check_counted(run_until_counted(driver, tmp_path, CHILDREN_USE, 'exec "$@"'))
 
 
 def test_cmd_that_only_sleeps_does_no_work(driver: str) -> None:
     assert run([driver, "cmd", "1.0", "sleep", "9"]).work[-1] <= 30
 
 
-def test_cmd_goes_on_while_a_command_in_the_background_does(driver: str) -> None:
-    outcome = run([driver, "cmd", "1.2", "sh", "-c", f"setsid sh -c '{BUSY}' & exit 0"])
-    assert outcome.state == "running"
-    assert counts_cpu_time(outcome), outcome
+def test_cmd_goes_on_while_a_command_in_the_background_does(driver: str, tmp_path: Path) -> None:
+    check_counted(run_until_counted(driver, tmp_path, USES, 'setsid "$@" & exit 0'))
 
 
 def test_cmd_kills_what_a_failed_command_left(driver: str) -> None:
