@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,8 @@ def test_all_workloads_run_on_a_board(name: str, tmp_path: Path) -> None:
         (done,) = by_name(measured(board, tmp_path / "k", command)).values()
     ring = rings["3 tasks"]
     assert ring.facts["switches"] == pytest.approx(ring.facts["hops"], rel=0.2)
-    assert ring.figures["ns_per_switch"].value > 0
+    # The difference of two times of an emulated board may be of either sign.
+    assert math.isfinite(ring.figures["ns_per_switch"].value)
     assert ring.facts["flushes_per_switch"] is None
     assert "x86" in str(ring.facts["flushes_not_counted"])
     assert all(item.value > 0 for item in ring.counts.values())

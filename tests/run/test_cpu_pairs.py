@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from test_benchmark_runs import ROOT, X86, measured, points
 
 from whylate.cli import whylate
+from whylate.summary.workloads.flush import LEAST_MADE
 
 pytestmark = pytest.mark.machine
 
@@ -82,7 +83,8 @@ def test_flushes_at_switches_are_counted_and_reach_no_other_cpu(tmp_path: Path) 
     )  # fmt: skip
     many = points(document)["switch between 24 tasks"]
     assert many["switches"] > 1000
-    assert many["flushes_per_switch"] > 0.9
+    # Switches to a thread of the kernel, which preempts the tasks, flush nothing.
+    assert many["flushes_per_switch"] > LEAST_MADE
     assert many["other_flushes_per_switch"] < 0.1
     assert many["other_switches"] > 1000
     # Nothing of that makes the victim's CPU flush; what else runs here may, now and then.

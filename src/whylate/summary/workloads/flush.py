@@ -23,9 +23,9 @@ from whylate.summary.benchmarks.summarizer import (
 )
 from whylate.summary.workloads.switch import Machine, read_machine
 
-#: Where flushes are counted, so many calls in the victim's address space must have made one, and
-#: so many elsewhere may have.
-_LEAST_MADE, _MOST_ELSEWHERE = 0.5, 0.1
+#: Least flushes of a call in the victim's address space, and most of a call elsewhere: with others
+#: the figures are refused.
+LEAST_MADE, _MOST_ELSEWHERE = 0.5, 0.1
 
 
 class FlushSummarizer(BenchmarkSummarizer):
@@ -150,7 +150,7 @@ def _counted(
     made = float(shared.flushes.sum() / shared.calls.sum())
     elsewhere = float(other.flushes.sum() / other.calls.sum())
     facts |= {"flushes_per_call": made, "other_flushes_per_call": elsewhere}
-    if made < _LEAST_MADE:
+    if made < LEAST_MADE:
         return facts, (
             f"only {made:.3f} flushes a call were counted on the victim's CPU: other programs run "
             "there (the victim may not be SCHED_FIFO), or the hardware carries flushes there"
@@ -195,7 +195,7 @@ def _counted_switches(
         "flushes_per_switch": made,
         "other_flushes_per_switch": between_threads,
     }
-    if made < _LEAST_MADE:
+    if made < LEAST_MADE:
         return facts, (
             f"only {made:.3f} of the switches flushed: the CPU has identifiers for so many address "
             "spaces (6 on x86), so that there is no flush to pay for; use more --tasks"
