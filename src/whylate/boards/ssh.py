@@ -64,11 +64,13 @@ _KILL = (
     ' e TERM "$@"; sleep 1; e KILL "$@"; :'
 )
 #: Prints these ids by the word: its shell has it as an argument. It is read from the input, so that
-#: no other process has it.
+#: no other process has it. Shells skip the NULs between arguments, at which busybox's grep stops.
 _FIND = (
-    "for p in $(grep -l -s -F -f /dev/stdin /proc/[0-9]*/cmdline); do p=${p#/proc/}; p=${p%/*};"
-    ' for c in $(grep -l -s "^PPid:[[:space:]]*$p\\$" /proc/[0-9]*/status); do c=${c#/proc/};'
-    ' echo "$p ${c%/*}"; done; done'
+    'exec 2>/dev/null; read -r t; [ "$t" ] || exit; s=" ";'
+    ' for p in /proc/[0-9]*; do l=; read -r l <"$p/cmdline";'
+    ' case $l in *"$t"*) s="$s${p#/proc/} ";; esac; done; [ "$s" != " " ] || exit;'
+    " for p in /proc/[0-9]*; do while read -r k v; do case $k in PPid:)"
+    ' case $s in *" $v "*) echo "$v ${p#/proc/}";; esac; break;; esac; done <"$p/status"; done'
 )
 #: Into a new file, so that no existing link redirects it.
 _PUT = (

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from processes import children_of
 from ssh_servers import Server, User, free_port, make_key, openssh
 from waiting import came_true
 from whylate.boards import ssh as ssh_module
@@ -112,6 +114,36 @@ def test_what_is_interrupted_before_its_ids_have_arrived_is_ended_on_the_board(
     with pytest.raises(KeyboardInterrupt):
         SshBoard(server.url()).run(["sh", "-c", "sleep 1000 & sleep 1000"])
     wait_for_nobody(server)
+
+
+@pytest.mark.parametrize("shell", [["dash"], ["bash"], ["busybox", "sh"]], ids=" ".join)
+def test_each_shell_finds_a_command_and_its_shell_by_the_word_alone(shell: list[str]) -> None:
+    if shutil.which(shell[0]) is None:
+        pytest.skip(f"{shell[0]} is not installed")
+
+    def find(word: bytes) -> bytes:
+        # It finds no other programs: all is the shell's own.
+        return subprocess.run(
+            [shutil.which(shell[0]) or "", *shell[1:], "-c", ssh_module._FIND],
+            input=word, capture_output=True, timeout=30, check=False, env={"PATH": "/nowhere"},
+        ).stdout  # fmt: skip
+
+    word = f"whylate-{os.urandom(8).hex()}"
+    command = ["sh", "-c", ssh_module._RUN, word, "sleep", "1000"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as outer:
+        try:
+            assert outer.stderr is not None
+            parent, child = outer.stderr.readline().split()[1:]
+            assert int(parent) == outer.pid
+            assert came_true(lambda: Path(f"/proc/{child}/comm").read_text() == "sleep\n")
+            assert find(word.encode()) == f"{parent} {child}\n".encode()
+            # Without a word it would find all.
+            assert find(b"") == find(b"\n") == b""
+        finally:
+            for pid in children_of(outer.pid):
+                os.kill(pid, signal.SIGKILL)
+            outer.kill()
+    assert find(word.encode()) == b""
 
 
 def test_an_interrupt_before_there_is_a_connection_asks_no_board_twice(
