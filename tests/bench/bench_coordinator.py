@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,13 +87,17 @@ class Coordinator:
         ).stdout
 
     def create(self, place: str, match: str) -> None:
-        group = match.rpartition("/")[0]
-        calls: list[tuple[list[str], str | None]] = [
-            (["-p", place, "create"], None),
-            (["-p", place, "add-match", match], None),
-        ]
-        if not group.startswith("gone/"):
-            calls.append((["resources"], group))
+        self.create_all({place: match})
+
+    def create_all(self, places: Mapping[str, str]) -> None:
+        """Create places, each of what its pattern matches."""
+        calls: list[tuple[list[str], str | None]] = []
+        for place, match in places.items():
+            group = match.rpartition("/")[0]
+            calls.append((["-p", place, "create"], None))
+            calls.append((["-p", place, "add-match", match], None))
+            if not group.startswith("gone/"):
+                calls.append((["resources"], group))
         self._call(*calls)
 
     def owner(self, place: str) -> str | None:
