@@ -71,6 +71,14 @@ class Lab:
                 rows.append(json.loads(line))
         return [row for row in rows if "board" in row]
 
+    def account(self) -> str:
+        """Return a line for each run: its board, and how it went."""
+        return "".join(
+            f"\n{row['started']} {row['board']} {row['variant']} {row['round']}, "
+            f"{row['took_s']} s: {row['failed'] or 'made'}"
+            for row in self.rows()
+        )
+
     def made(self, board: str) -> int:
         return sum(row["board"] == board and not row["failed"] for row in self.rows())
 
@@ -112,16 +120,16 @@ def lab(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Lab]:
 def test_a_lost_exporter_costs_its_board_one_line_and_the_others_go_on(lab: Lab) -> None:
     # A run is longer than its start, which keeps this machine busy.
     study = lab.study(BOARDS, "2s")
-    assert came_true(lambda: lab.made(ENDED) and lab.made(HUNG), 60), lab.rows()
+    assert came_true(lambda: lab.made(ENDED) and lab.made(HUNG), 60), lab.account()
     lab.exporters[HUNG].send_signal(signal.SIGSTOP)
     lab.exporters[ENDED].kill()
     lost = (ENDED, HUNG)
     assert came_true(lambda: all(len(lab.failed(board)) == 3 for board in lost), GIVEN_UP_S), (
-        lab.rows()
+        lab.account()
     )
     before = {board: lab.made(board) for board in OTHERS}
     assert came_true(lambda: all(lab.made(board) > before[board] for board in OTHERS), 60), (
-        lab.rows()
+        lab.account()
     )
     text = end(study)
     lines = [line for line in text.splitlines() if "was given up" in line]
@@ -136,7 +144,7 @@ def test_a_lost_exporter_costs_its_board_one_line_and_the_others_go_on(lab: Lab)
 @pytest.mark.parametrize("lab", [OTHERS], indirect=True, ids=["two boards"])
 def test_a_killed_study_is_resumed_and_keeps_what_was_measured(lab: Lab) -> None:
     killed = lab.study(OTHERS, "500ms")
-    assert came_true(lambda: all(lab.made(board) for board in OTHERS), 60), lab.rows()
+    assert came_true(lambda: all(lab.made(board) for board in OTHERS), 60), lab.account()
     killed.kill()
     killed.communicate()
     before = [row for row in lab.rows() if not row["failed"]]
@@ -147,7 +155,7 @@ def test_a_killed_study_is_resumed_and_keeps_what_was_measured(lab: Lab) -> None
         lab.coordinator.free(board)
     resumed = lab.study(OTHERS, "500ms")
     enough = len(before) + len(OTHERS)
-    assert came_true(lambda: sum(map(lab.made, OTHERS)) >= enough, 60), lab.rows()
+    assert came_true(lambda: sum(map(lab.made, OTHERS)) >= enough, 60), lab.account()
     text = end(resumed)
     assert "was given up" not in text, text
     assert [row for row in lab.rows() if not row["failed"]][: len(before)] == before
