@@ -59,10 +59,18 @@ struct sleeper {
 	_Atomic size_t wanted_count;
 };
 
+/* set_priority - of this thread: threads without one do not keep it waiting; 0 for none */
+static void set_priority(int priority)
+{
+	struct sched_param parameter = {.sched_priority = priority};
+
+	if (sched_setscheduler(0, priority ? SCHED_FIFO : SCHED_OTHER, &parameter))
+		perror("recorder_driver: SCHED_FIFO");
+}
+
 static void *sleeper_main(void *argument)
 {
 	struct sleeper *sleeper = argument;
-	struct sched_param priority = {.sched_priority = PRIORITY};
 	uint64_t due, count = 0;
 	cpu_set_t set;
 
@@ -70,8 +78,7 @@ static void *sleeper_main(void *argument)
 	CPU_SET(sleeper->cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
 		return NULL;
-	if (sched_setscheduler(0, SCHED_FIFO, &priority))
-		perror("recorder_driver: SCHED_FIFO");
+	set_priority(PRIORITY);
 	sleeper->pid = (uint32_t)syscall(SYS_gettid);
 	for (due = clock_ns() + INTERVAL_NS; !*sleeper->stop; due += INTERVAL_NS) {
 		struct timespec until = clock_timespec(due);
@@ -283,6 +290,8 @@ static int run(const struct recorder_engine *engine, struct recorder_plan *plan,
 	printf("ready\n");
 	fflush(stdout);
 	want_some(&recorder, sleepers, every);
+	/* A ring is overwritten while its copy waits for a CPU. */
+	set_priority(PRIORITY - 1);
 	usleep((useconds_t)(seconds * 0.5e6));
 	release_all(&recorder, sleepers);
 	usleep((useconds_t)(seconds * 0.5e6));
@@ -291,6 +300,7 @@ static int run(const struct recorder_engine *engine, struct recorder_plan *plan,
 	for (uint16_t i = 0; i < recorder.cpu_limit; i++)
 		if (recorder.cpus[i] && !copy_ring(&recorder, i, &snapshots[i]))
 			return 1;
+	set_priority(0);
 	if (plan->measure_cost)
 		print_programs();
 	for (size_t i = 0; i < recorder.source_count; i++)
