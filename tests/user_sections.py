@@ -6,9 +6,10 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -125,8 +126,12 @@ def command(text: str, hook: str = "best", **keywords: object) -> Section:
     return SectionRules().start(plan, [])
 
 
-def time_section(section: Section, run: Callable[[], object]) -> Timed:
-    """Time a section while something runs, from before its start to after its end."""
+@contextmanager
+def timing(section: Section) -> Iterator[tuple[Timed, Callable[[Callable[[], bool]], None]]]:
+    """Time a section while a block runs, from before its start to after its end.
+
+    Yields what the probe has sent so far, and what receives more until a condition is true.
+    """
     timed = Timed()
     started = LocalBoard().start_probe(lambda _: None)
     with closing(started.stream) as stream:
@@ -136,10 +141,16 @@ def time_section(section: Section, run: Callable[[], object]) -> Timed:
         client.on_message = timed.receive
         client.call(section)
         pump(client, lambda: len(timed.start_ns) > 0)
-        run()
+        yield timed, partial(pump, client)
         client.call(Stop())
         pump(client, lambda: timed.done)
         client.finish()
+
+
+def time_section(section: Section, run: Callable[[], object]) -> Timed:
+    """Time a section while something runs, from before its start to after its end."""
+    with timing(section) as (timed, _):
+        run()
     return timed
 
 

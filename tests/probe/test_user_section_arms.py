@@ -6,14 +6,13 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from processes import probes_below
-from user_sections import NEEDS, Timed, command, compiled, output, time_section
+from user_sections import NEEDS, Timed, command, compiled, output, time_section, timing
 from whylate.probe.errors import ProbeRefusedError
 from whylate.recording.decode_sections import decode_arm
 from whylate.recording.sections import ArmReport
@@ -25,9 +24,12 @@ pytestmark = [pytest.mark.machine, *NEEDS]
 
 #: A function of about 13 KB, one of a few instructions, and two places with code between them.
 STRAIGHT = """
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+static volatile sig_atomic_t is_over;
+static void end(int number) { is_over = number; }
 #define STEP x = x * 1664525 + 1013904223 + (x >> 7);
 #define STEPS STEP STEP STEP STEP STEP STEP STEP STEP
 #define MANY STEPS STEPS STEPS STEPS STEPS STEPS STEPS STEPS
@@ -39,17 +41,22 @@ __attribute__((noinline, noipa, aligned(64))) unsigned tiny(unsigned x) { return
 int main(int argc, char **argv) {
     struct timespec pause = {0, 100000};
     unsigned sum = argc;
-    int count = atoi(argv[1]);
-    for (int i = 0; i < count; i++) {
+    int most = atoi(argv[1]), calls;
+    signal(SIGTERM, end);
+    for (calls = 0; calls < most && !is_over; calls++) {
         sum += straight(sum);
         sum += tiny(sum);
         nanosleep(&pause, 0);
     }
-    printf("%d\\n", count + (sum == 1) - (sum == 1));
+    printf("%d\\n", calls + (sum == 1) - (sum == 1));
     return 0;
 }
 """
 CALLS = 1_200
+#: More calls than are made until a test ends the program.
+UNTIL_ENDED = 10**9
+#: Executions that an arm has when its program ends.
+ENOUGH = 100
 
 
 @pytest.fixture(scope="module")
@@ -145,26 +152,48 @@ def places_in(program: Path) -> tuple[int, int]:
     return begins[4], next(at for at in begins if at > begins[4] + 1_000)
 
 
-def check_armed(timed: Timed, calls: int, fewest: int) -> tuple[ArmReport, ArmReport]:
+def timed_until_enough(program: Path, experiment: Treatment) -> tuple[Timed, int]:
+    """Time calls until each arm has enough executions; returns how many there were, too.
+
+    A walk takes as long as the machine is busy, and the program calls as often as it can.
+    """
+    section = command(f"{program}:straight", experiment=experiment)
+    with timing(section) as (timed, receive_until):
+        words = [str(program), str(UNTIL_ENDED)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as caller:
+            try:
+                receive_until(lambda: min(rows_by_arm(timed)) >= ENOUGH)
+            finally:
+                caller.terminate()
+                calls = int(caller.communicate()[0])
+    return timed, calls
+
+
+def rows_by_arm(timed: Timed) -> tuple[int, int]:
+    """Return how many executions were received of each arm."""
+    flags = np.array(timed.flags, np.int64)
+    placebo, treated = ExecutionFlag.PLACEBO, ExecutionFlag.TREATED
+    return int(np.count_nonzero(flags & placebo)), int(np.count_nonzero(flags & treated))
+
+
+def check_armed(timed: Timed, calls: int) -> tuple[ArmReport, ArmReport]:
     """Each flush or walk is followed by one execution of its arm; returns placebo and treated.
 
     The rest is of neither, and has no row.
     """
     placebo, treated = map(decode_arm, timed.arms)
-    flags = np.array(timed.flags)
-    for arm, flag in ((placebo, ExecutionFlag.PLACEBO), (treated, ExecutionFlag.TREATED)):
-        assert np.count_nonzero(flags & flag) == arm.returned == arm.entries > fewest
+    for arm, rows in zip((placebo, treated), rows_by_arm(timed), strict=True):
+        assert rows == arm.returned == arm.entries >= ENOUGH
         assert 0 < arm.reads_counted < arm.entries
-    assert placebo.entries + treated.entries == len(flags) < timed.counts[0] == calls
+    assert placebo.entries + treated.entries == len(timed.flags) < timed.counts[0] == calls
     return placebo, treated
 
 
 def test_code_is_flushed_before_treated_executions(program: Path) -> None:
     """The lines are gone, as reading them says, and what they are missed by takes longer."""
     address, size = size_of(program, "straight")
-    section = command(f"{program}:straight", experiment="flush")
-    timed = time_section(section, output(program, str(2 * CALLS)))
-    placebo, treated = check_armed(timed, 2 * CALLS, 40)
+    timed, calls = timed_until_enough(program, "flush")
+    placebo, treated = check_armed(timed, calls)
     flags = np.array(timed.flags)
     # Those in the page of the hook are no file's.
     in_page = (4096 - address % 4096 + 63) // 64
@@ -181,11 +210,8 @@ def test_executions_after_walks_are_of_their_arms(
     program: Path, experiment: Treatment, walked: int
 ) -> None:
     """What was called, or touched, before is gone, as doing it again shows."""
-    timed = time_section(
-        command(f"{program}:straight", experiment=experiment), output(program, str(8 * CALLS))
-    )
-    # A walk takes as long as the machine is busy, and the program calls so often.
-    placebo, treated = check_armed(timed, 8 * CALLS, 8)
+    timed, calls = timed_until_enough(program, experiment)
+    placebo, treated = check_armed(timed, calls)
     assert placebo.reads == treated.reads == walked
     # Most of a reading is the same in both: a lost translation is found in the caches.
     assert reading_ns(treated) > 1.1 * reading_ns(placebo)
@@ -202,16 +228,11 @@ def probe_threads() -> set[int]:
 
 def test_what_walks_is_in_no_arm() -> None:
     """It makes system calls, too."""
-    threads: set[int] = set()
-
-    def run() -> None:
-        until = time.monotonic() + 1.5
-        while time.monotonic() < until:
-            os.getppid()
-        threads.update(probe_threads())
-
     section = command("raw_syscalls:sys_enter..raw_syscalls:sys_exit", experiment="tlb")
-    timed = time_section(section, run)
+    with timing(section) as (timed, receive_until):
+        # Receiving makes system calls as well.
+        receive_until(lambda: min(rows_by_arm(timed)) >= ENOUGH)
+        threads = probe_threads()
     assert len(threads) > len(os.sched_getaffinity(0))
     assert timed.pids
     assert not timed.pids & threads
