@@ -243,7 +243,7 @@ warm_up = "none"
 for = "{duration}"
 interval = "1ms"
 recorder = false
-loads = {{ busy = ['''cmd:sh -c 'echo $COLOUR >>{seen}; while :; do :; done' '''] }}
+loads = {{ noting = ['''cmd:sh -c 'echo $COLOUR >>{seen}; exec sleep 600' '''] }}
 [knobs.note]
 read = '''{own.read}'''
 write = '''{own.write}'''
@@ -303,7 +303,7 @@ def test_the_next_study_puts_back_what_a_killed_one_left(tmp_path: Path, file: P
     # Before anything else: recordings that are gone end the study at its first look at them.
     with (tmp_path / "s/runs.jsonl").open("w") as lines:
         for name in ("base", "other"):
-            done = FinishedRun("local", "busy", name, 1, "runs/none", "2026-01-01", 1.0)
+            done = FinishedRun("local", "noting", name, 1, "runs/none", "2026-01-01", 1.0)
             lines.write(msgspec.json.encode(done).decode() + "\n")
     again = run(command(tmp_path))
     assert again.returncode == 2
