@@ -8,7 +8,8 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ import pytest
 
 import starts
 from virtual_time_runs import WHYLATE, measure
+from whylate.boards.board import notify_nobody
 from whylate.boards.errors import BoardError
 from whylate.boards.qemu import planned, snapshots
 from whylate.boards.qemu.arguments import HANDOVER_BYTES, Start, arguments
-from whylate.boards.qemu.planned import takes_handover, write_handover
+from whylate.boards.qemu.machine import Machine
+from whylate.boards.qemu.planned import PlannedStart, takes_handover, write_handover
 from whylate.boards.qemu.qmp import Qmp, QmpError
 from whylate.boards.qemu.snapshots import Snapshots
 from whylate.files import try_lock
@@ -241,6 +244,43 @@ def test_a_key_is_of_the_image_the_arguments_and_qemu(tmp_path: Path) -> None:
     keys.add(here.key(qemu, ["image"]))
     assert len(keys) == 4
     assert here.key(qemu, ["image"]) in keys
+
+
+class NeverStarted(Machine):
+    """A machine whose QEMU is never started."""
+
+    def start(self, command: Sequence[str], *, outlive: bool, console: bytes = b"") -> None:
+        del command, outlive, console
+
+
+def test_boards_whose_images_differ_have_different_snapshots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An image that is built anew has the same files by name, and another hash."""
+    monkeypatch.setenv("WHYLATE_LAB", str(tmp_path / "lab"))
+    monkeypatch.delenv(planned.VARIABLE, raising=False)
+    keys: list[str] = []
+
+    def create(self: Snapshots, key: str, *rest: object) -> None:
+        del self, rest
+        keys.append(key)
+
+    monkeypatch.setattr(Snapshots, "create", create)
+
+    def keys_of(image: Image) -> set[str]:
+        keys.clear()
+        machine = NeverStarted(tmp_path)
+        start = PlannedStart(virtual_board("pc"), QEMU, image, machine, ("turns",), 60)
+        assert start.start(start_in(tmp_path), tmp_path / "handover", notify_nobody) == "booted"
+        return set(keys)
+
+    first, again = keys_of(IMAGE), keys_of(IMAGE)
+    other = keys_of(replace(IMAGE, sha256="1" * 64))
+    # The shared snapshot and that of the run have one name, in directories of their own.
+    assert len(first) == 1
+    assert first == again
+    assert len(other) == 1
+    assert first != other
 
 
 # -- boards
