@@ -83,7 +83,7 @@ def test_a_process_that_a_test_leaves_behind_fails_the_run_and_is_killed(tmp_pat
     done = subprocess.run(
         [*pytest_here, f"--rootdir={tmp_path}", str(tmp_path)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": str(TESTS), "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         check=False,

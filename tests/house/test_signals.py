@@ -32,7 +32,7 @@ def test_a_suite_in_the_background_starts_programs_that_heed_signals(tmp_path: P
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tests)},
+        env={**os.environ, "PYTHONPATH": str(tests), "PYTEST_ADDOPTS": ""},
         check=False,
     )
     assert done.returncode == 0, done.stdout

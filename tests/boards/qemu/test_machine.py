@@ -153,7 +153,8 @@ def test_a_board_that_outlives_us_is_left_without_a_warning_and_found_again(
     again = Machine(tmp_path)
     assert pid is not None
     assert again.pid == pid
-    os.kill(pid, signal.SIGKILL)
+    # With what the shell has started.
+    os.killpg(pid, signal.SIGKILL)
     assert came_true(lambda: not Path(f"/proc/{pid}").exists()), "it is reaped"
     assert again.pid is None
     again.stop()

@@ -256,6 +256,12 @@ class QemuBoard:
             return self._console_shell().stream(argv)
         port = f"/dev/{self.virtual.description.port}"
         serial = SerialPortStream if port.startswith("/dev/tty") else SocketStream
+        if serial is SocketStream:
+            # A busy board may not have seen yet that whoever had the port before has hung up. Once
+            # we are on the line, it would take us for that one.
+            waited = self.run([ON_PORT, "-w", port])
+            if waited.status:
+                raise BoardError(f"{argv[0]} cannot be started on {self.name}: {_words(waited)}")
         stream = serial(self.machine.port_socket)
         try:
             started = self.run([ON_PORT, "-b", port, *argv])
@@ -264,8 +270,7 @@ class QemuBoard:
             raise
         if started.status:
             stream.close()
-            why = clean(started.error.decode(errors="replace"), 200)
-            raise BoardError(f"{argv[0]} cannot be started on {self.name}: {why}")
+            raise BoardError(f"{argv[0]} cannot be started on {self.name}: {_words(started)}")
         process = started.output.strip().decode(errors="replace")
         if isinstance(stream, SerialPortStream) and process.isdecimal():
             stream.has_ended = lambda: self.run(["test", "-d", f"/proc/{process}"]).status != 0
@@ -477,3 +482,8 @@ class QemuBoard:
         drain, self._drain = self._drain, None
         if drain is not None:
             drain.close()
+
+
+def _words(ended: Finished) -> str:
+    """Return what a command said of its failure, safe to print."""
+    return clean(ended.error.decode(errors="replace"), 200)
