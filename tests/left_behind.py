@@ -19,7 +19,7 @@ from processes import lives
 from starts import end_server
 
 _VARIABLE = "WHYLATE_SUITE"
-#: What ends with the workers has this long for it.
+#: Processes that end with the workers have this long for it.
 GRACE_S = 10.0
 _LOOK_S = 0.05
 #: Characters of a command that are shown.

@@ -65,7 +65,7 @@ def close_and_reap(process: subprocess.Popen[Any]) -> None:
     """Close the pipes to a process that has ended or was killed, and wait for it."""
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
-            # What was buffered has no reader any more.
+            # Buffered bytes have no reader any more.
             with contextlib.suppress(OSError):
                 stream.close()
     reap(process)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import select
 import signal
 import time
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from whylate.boards.qemu.board import BOOTS, QemuBoard, VirtualOptions
 from whylate.boards.qemu.machine import BootAgainError
 from whylate.boards.ready import ready
 from whylate.lab.description import virtual_board
-from whylate.probe.client import Client
+from whylate.probe.client import Client, Stream
 from whylate.recording.manifest import Manifest
 from whylate.recording.plan import LoadPlan, RunPlan, Setting
 from whylate.recording.reader import open_recording
@@ -157,6 +158,25 @@ def test_files_commands_and_their_ends_are_a_board_s_own(arm64: QemuBoard) -> No
     assert arm64.run(["printf", "%s", "; rm -rf /"]).output == b"; rm -rf /"
     with pytest.raises(BoardError, match="longer than"):
         arm64.run(["sleep", "60"], timeout_s=1)
+
+
+def line_of(stream: Stream) -> str:
+    """Return the first line that comes, within half a minute."""
+    line, deadline = b"", time.monotonic() + 30
+    while not line.endswith(b"\n"):
+        assert select.select([stream.fileno()], [], [], deadline - time.monotonic())[0], line
+        line += stream.read(1)
+    return line.decode().strip()
+
+
+def test_the_next_program_gets_the_port_once_the_former_one_has_ended(arm64: QemuBoard) -> None:
+    """A busy board may be late to see that its host has hung up."""
+    with closing(arm64.stream(["sh", "-c", "echo $$; exec sleep 3"])) as former:
+        process = line_of(former)
+    with closing(arm64.stream(["sh", "-c", "read word; echo $word"])) as stream:
+        assert arm64.run(["test", "-d", f"/proc/{process}"]).status != 0
+        stream.write(b"word\n")
+        assert line_of(stream) == "word"
 
 
 def test_a_board_that_somebody_has_is_refused_by_name(arm64: QemuBoard) -> None:
