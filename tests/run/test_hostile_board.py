@@ -96,7 +96,8 @@ def test_a_board_that_trickles_what_is_no_answer_is_not_waited_for(
     ("what", "match"),
     [
         ("notes while it measures", r"of them Note\) while it measured|threads did not end"),
-        ("samples", r"\d+ of them Samples\) while it measured"),
+        # A host that is too busy to be flooded meets the other bound first.
+        ("samples", r"\d+ of them Samples\) while it measured|sends less than 500 bytes/s"),
         ("the same overruns", "sends less than 500 bytes/s|of them Samples"),
         ("a trickle of progress", "the measuring threads did not end"),
         ("a trickle of old samples", "sends less than 500 bytes/s"),
