@@ -61,6 +61,12 @@ def signals_wait() -> Iterator[None]:
             _call(handlers, waiting)
 
 
+def kill_and_reap(process: subprocess.Popen[Any]) -> None:
+    """Kill a process, unless it has ended, close the pipes to it, and wait for it."""
+    process.kill()
+    close_and_reap(process)
+
+
 def close_and_reap(process: subprocess.Popen[Any]) -> None:
     """Close the pipes to a process that has ended or was killed, and wait for it."""
     for stream in (process.stdin, process.stdout, process.stderr):

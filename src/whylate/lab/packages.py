@@ -22,7 +22,7 @@ from whylate.lab.cache import building
 from whylate.lab.description import VirtualBoard
 from whylate.lab.errors import LabError
 from whylate.lab.sums import cached_sha256
-from whylate.starting import close_and_reap, signals_wait
+from whylate.starting import kill_and_reap, signals_wait
 
 #: Long enough for a slow mirror, short enough not to look like a hang.
 FETCH_S = 900
@@ -251,8 +251,7 @@ def contents(package: Path) -> Iterator[tarfile.TarFile]:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
-            started.callback(close_and_reap, process)
-            started.callback(process.kill)
+            started.callback(kill_and_reap, process)
         try:
             with tarfile.open(fileobj=process.stdout, mode="r|") as tar:
                 yield tar

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from whylate.recording.device_loads import NIC, NetLoad, parse_net
 from whylate.recording.plan import LoadPlan
 from whylate.run.errors import RequestError
-from whylate.starting import close_and_reap, signals_wait
+from whylate.starting import kill_and_reap, signals_wait
 
 #: The host of a virtual board, as the board sees it (QEMU's user network).
 VIRTUAL_HOST = "10.0.2.2"
@@ -47,8 +47,7 @@ def _end(load: NetLoad) -> Iterator[tuple[str, ...]]:
                 stderr=subprocess.DEVNULL,
                 text=True,
             )
-            started.callback(close_and_reap, process)
-            started.callback(process.kill)
+            started.callback(kill_and_reap, process)
         port = _start(process, token)
         if not port.isdecimal():
             raise RequestError(f"the other end of net:{load.host} could not start here")

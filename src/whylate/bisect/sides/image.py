@@ -35,7 +35,7 @@ from whylate.bisect.sides.tree import (
     chunks_of,
     links_of,
 )
-from whylate.starting import close_and_reap, signals_wait
+from whylate.starting import kill_and_reap, signals_wait
 from whylate.tarballs import MAX_DEPTH
 
 #: Where the magic number of the superblock is (Linux: fs/ext4/ext4.h).
@@ -200,8 +200,7 @@ class _Image:
                     pass_fds=[fd],
                     env={**os.environ, "DEBUGFS_PAGER": "__none__", "LC_ALL": "C"},
                 )
-                started.callback(close_and_reap, process)
-                started.callback(process.kill)
+                started.callback(kill_and_reap, process)
             assert process.stdout is not None  # noqa: S101 - it is a pipe
             # A damaged image can keep it busy for ever.
             limit = threading.Timer(_LONGEST_S, process.kill)

@@ -15,7 +15,7 @@ from pathlib import Path
 from whylate.boards.errors import BoardError
 from whylate.files import write_whole
 from whylate.recording.console.crashes import Crash, find_crashes
-from whylate.starting import reap, signals_wait
+from whylate.starting import kill_and_reap, signals_wait
 from whylate.text import clean
 
 #: How long QEMU may take to end after a signal.
@@ -110,7 +110,7 @@ class Machine:
                         start_new_session=True,
                     )
                     # Nothing else could find it again.
-                    unless_noted.callback(_kill, process)
+                    unless_noted.callback(kill_and_reap, process)
             except OSError as error:
                 raise BoardError(f"{command[0]} cannot be started: {error.strerror}") from None
             if outlive:
@@ -237,11 +237,6 @@ class _Search:
                     return True
                 self._before = seen[-len(self._text) :]
         return False
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    reap(process)
 
 
 def _end(path: Path, size: int) -> bytes:
